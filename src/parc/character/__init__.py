@@ -1,0 +1,12 @@
+"""The body: what it is made of, how it turns, where its surface is."""
+
+from parc.character.character import Body, Character, Joint
+from parc.character.humanoid import humanoid
+from parc.character.kinematics import BodyPose, forward_kinematics, forward_kinematics_matrix
+from parc.character.shape import Box, Capsule, Shape, Sphere
+from parc.character.surface import Surface, min_per_body, surface_points, world_points
+
+__all__ = [
+    "Body", "BodyPose", "Box", "Capsule", "Character", "Joint", "Shape", "Sphere", "Surface",
+    "forward_kinematics", "forward_kinematics_matrix", "humanoid", "min_per_body", "surface_points", "world_points",
+]  # fmt: skip

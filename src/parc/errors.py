@@ -1,0 +1,37 @@
+"""What a user can get wrong. Every message names the wrong value and what was expected.
+
+The command line prints the message of a `ParcError` as one sentence and exits with code 2; anything
+else that escapes is a bug of ours and keeps its traceback.
+"""
+
+
+class ParcError(Exception):
+    """Base of every error that is the input's fault, not the program's."""
+
+
+class CharacterError(ParcError):
+    """A character description that cannot be built, or that does not fit the data given with it."""
+
+
+class MotionError(ParcError):
+    """Motion arrays of wrong shape, wrong content or zero length."""
+
+
+class TerrainError(ParcError):
+    """A terrain that is empty, not finite, or cannot be made from what was given."""
+
+
+class PathError(ParcError):
+    """A cell off the map, or a goal that cannot be reached."""
+
+
+class FormatError(ParcError):
+    """A file that is not what its extension says, is damaged, or would run code."""
+
+
+class DatasetError(ParcError):
+    """A data set folder that is missing, incomplete or inconsistent."""
+
+
+class SettingsError(ParcError):
+    """A setting with an unknown name, a wrong type or an impossible value."""
