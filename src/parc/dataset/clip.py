@@ -1,8 +1,12 @@
 """A clip: a motion, the terrain it is on, the path it follows, and where it came from."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import torch
 
 from parc.character.character import Character
+from parc.errors import DatasetError
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
@@ -28,6 +32,24 @@ class Provenance:
     models: dict[str, str] = field(default_factory=dict)
     """content hashes of the generator and tracker that made it"""
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Provenance":
+        """From what `dataclasses.asdict` made, also after a trip through JSON; unknown and mistyped fields are refused."""
+        if not isinstance(values, dict):
+            raise DatasetError(f"provenance is a {type(values).__name__}, expected an object of fields")
+        for key, value in values.items():
+            if key not in _PROVENANCE_TYPES:
+                raise DatasetError(f"provenance has an unknown field '{key}'; known are {', '.join(_PROVENANCE_TYPES)}")
+            if not isinstance(value, _PROVENANCE_TYPES[key]):
+                raise DatasetError(f"provenance field '{key}' is {value!r}, which is of the wrong type")
+        return cls(**(values | {"edits": tuple(values.get("edits", ()))}))
+
+
+_PROVENANCE_TYPES: dict[str, type | tuple[type, ...]] = {
+    f.name: {"edits": (list, tuple), "losses": dict, "models": dict, "iteration": int, "seed": int}.get(f.name, str)
+    for f in fields(Provenance)
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Clip:
@@ -46,3 +68,7 @@ class Clip:
 
     def check_fits(self, character: Character) -> None:
         self.motion.check_fits(character)
+
+    def to(self, device: torch.device | str) -> "Clip":
+        path = None if self.path is None else TerrainPath(self.path.nodes.to(device))
+        return replace(self, motion=self.motion.to(device), terrain=self.terrain.to(device), path=path)

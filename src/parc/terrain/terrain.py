@@ -116,6 +116,14 @@ class TerrainBatch:
         x, y = self.size[index].tolist()
         return Terrain(self.heights[index, :x, :y], self.min_point[index], self.cell)
 
+    def height_at(self, xy: Tensor) -> Tensor:
+        """Height [N, ...] under points [N, ..., 2]; points off the grid take the nearest cell's. No host sync."""
+        lead = [1] * (xy.dim() - 2)
+        ij = torch.floor((xy - self.min_point.view(-1, *lead, 2)) / self.cell + 0.5).long()
+        ij = torch.minimum(ij.clamp_min(0), self.size.view(-1, *lead, 2) - 1)
+        flat = (ij[..., 0] * self.heights.shape[2] + ij[..., 1]).flatten(1)
+        return self.heights.flatten(1).gather(1, flat).view(xy.shape[:-1])
+
     def select(self, rows: Tensor) -> "TerrainBatch":
         """Terrains `rows` [M], repeated as often as they are named."""
         return replace(self, heights=self.heights[rows], min_point=self.min_point[rows], size=self.size[rows])

@@ -1,0 +1,68 @@
+"""What every command shares: seed, device, JSON output, and errors that are one sentence.
+
+A command is a frozen dataclass; its fields are its options and its docstring its help. `run` does the work and returns the
+result as plain data; `show` prints it for a person. With --json the result is one JSON object on the last line of stdout.
+"""
+
+import json
+import math
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command(ABC):
+    seed: int = 0
+    """same seed, same result"""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """auto takes a GPU if there is one"""
+    json: bool = False
+    """print the result as one JSON object"""
+
+    @abstractmethod
+    def run(self) -> dict[str, Any]: ...
+
+    def show(self, result: dict[str, Any]) -> None:
+        """Print the result for a person; aligned pairs unless a command has something better."""
+        width = max((len(k) for k in result), default=0)
+        for key, value in result.items():
+            print(f"{key:<{width}}  {_readable(value)}")
+
+    @property
+    def torch_device(self) -> str:
+        from parc.run.device import choose_device
+
+        return choose_device(self.device)
+
+
+def print_json(result: dict[str, Any]) -> None:
+    sys.stdout.flush()
+    print(json.dumps(_plain(result)))
+
+
+def progress(total: int | None, what: str):
+    """A progress bar on a terminal, nothing elsewhere."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=what, unit="", disable=not sys.stderr.isatty(), file=sys.stderr)
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.5g}"
+    if isinstance(value, list):
+        return ", ".join(_readable(v) for v in value)
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN or infinity: null instead."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value

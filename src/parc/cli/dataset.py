@@ -1,0 +1,115 @@
+"""`parc dataset import|merge|show|card`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command, progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Command):
+    """Make a data set of a folder of motion files. Bad files are reported by name and skipped; run again to go on after a stop."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """searched recursively for .motion, .pkl and .txt files"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder, new or to be added to"""
+    workers: int = 0
+    """processes that read files beside this one"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import Dataset, import_folder
+
+        with progress(None, "importing") as bar:
+
+            def advance(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            report = import_folder(self.folder, self.out, humanoid(), workers=self.workers, progress=advance)
+        dataset = Dataset.open(self.out)
+        return {
+            "out": str(self.out),
+            "imported": len(report.imported),
+            "already_there": len(report.skipped),
+            "failed": report.failed,
+            "clips": len(dataset),
+            "minutes": dataset.seconds / 60,
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for file, sentence in result["failed"].items():
+            print(f"  skipped {file}: {sentence}")
+        print(f"{result['imported']} clips imported, {result['already_there']} already there, {len(result['failed'])} files not readable")
+        print(f"{result['out']} holds {result['clips']} clips, {result['minutes']:.1f} minutes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge(Command):
+    """Append the clips of several data sets to one."""
+
+    sources: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """data set folders"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder, new or to be added to"""
+    rename: bool = False
+    """give clips whose name is taken a new one instead of stopping"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import merge
+
+        dataset = merge(self.sources, self.out, humanoid(), rename=self.rename)
+        return {"out": str(self.out), "clips": len(dataset), "minutes": dataset.seconds / 60}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show(Command):
+    """List the clips of a data set."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """data set folder"""
+    skill: str = ""
+    """only clips of this skill"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.dataset import Dataset
+
+        dataset = Dataset.open(self.dataset)
+        entries = [e for e in dataset.entries if not self.skill or e.provenance.skill == self.skill]
+        rows = [{"name": e.name, "seconds": e.seconds, "skill": e.provenance.skill, "iteration": e.provenance.iteration} for e in entries]
+        return {"clips": len(rows), "minutes": sum(e.seconds for e in entries) / 60, "each": rows}
+
+    def show(self, result: dict[str, Any]) -> None:
+        width = max((len(row["name"]) for row in result["each"]), default=0)
+        for row in result["each"]:
+            print(f"{row['name']:<{width}}  {row['seconds']:6.1f} s  {row['skill']}")
+        print(f"{result['clips']} clips, {result['minutes']:.1f} minutes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card(Command):
+    """The data card: what is in a data set, where it came from, how it is spread."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """data set folder"""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """write it as Markdown"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.dataset import Dataset, card_markdown, data_card
+        from parc.run.atomic import write_text_atomically
+
+        card = data_card(Dataset.open(self.dataset))
+        if self.out:
+            write_text_atomically(self.out, card_markdown(card))
+        return card
+
+    def show(self, result: dict[str, Any]) -> None:
+        from parc.dataset import card_markdown
+
+        print(card_markdown(result))

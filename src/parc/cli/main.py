@@ -1,0 +1,110 @@
+"""`parc COMMAND ...`: find the command, read its options, run it, print the result.
+
+Commands are imported only when they are called, so `parc --help` answers at once.
+"""
+
+import errno
+import importlib
+import sys
+from typing import NamedTuple
+
+from parc import __version__
+from parc.errors import ParcError
+
+
+class _Entry(NamedTuple):
+    module: str
+    command: str
+    help: str
+
+
+COMMANDS = {
+    "demo": _Entry("demo", "Demo", "terrain, path, walk and a report with pictures, in a minute"),
+    "metrics": _Entry("metrics", "Metrics", "measure clips: TPL, TCL, HJF, FWD, skate, floating, ..."),
+    "convert": _Entry("convert", "Convert", "one motion file into another, by extension"),
+    "picture": _Entry("picture", "Picture", "a clip or terrain as a picture, film strip or animation"),
+    "terrain make flat": _Entry("terrain", "MakeFlat", "a flat grid"),
+    "terrain make boxes": _Entry("terrain", "MakeBoxes", "random boxes (the paper's training terrains)"),
+    "terrain make walks": _Entry("terrain", "MakeWalks", "random walks (the paper's test terrains)"),
+    "terrain make stairs": _Entry("terrain", "MakeStairs", "a staircase"),
+    "terrain make course": _Entry("terrain", "MakeCourse", "the 100 x 100 parkour park"),
+    "terrain make slice": _Entry("terrain", "MakeSlice", "a random piece of a large terrain"),
+    "terrain make from": _Entry("terrain", "MakeFrom", "from a grey image or a mesh"),
+    "terrain show": _Entry("terrain", "Show", "size, heights and a picture of a terrain"),
+    "path": _Entry("path", "PlanPath", "plan a route over a terrain"),
+    "dataset import": _Entry("dataset", "Import", "a folder of motion files into a data set"),
+    "dataset merge": _Entry("dataset", "Merge", "several data sets into one"),
+    "dataset show": _Entry("dataset", "Show", "the clips of a data set"),
+    "dataset card": _Entry("dataset", "Card", "the data card: what is in a data set and where it came from"),
+    "bench sdf": _Entry("bench", "BenchSdf", "speed of distances to the terrain"),
+    "bench plan": _Entry("bench", "BenchPlan", "speed of path planning"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in ("--version", "-V"):
+        print(f"parc {__version__}")
+        return 0
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_overview(""))
+        return 0
+    name = next((" ".join(words[:n]) for n in (3, 2, 1) if " ".join(words[:n]) in COMMANDS), None)
+    if name is None:
+        return _not_a_command(words)
+    return _run(name, words[len(name.split()) :])
+
+
+def _run(name: str, options: list[str]) -> int:
+    import tyro
+
+    from parc.cli.command import print_json
+
+    entry = COMMANDS[name]
+    command_class = getattr(importlib.import_module(f"parc.cli.{entry.module}"), entry.command)
+    try:
+        command = tyro.cli(command_class, args=options, prog=f"parc {name}")
+        result = command.run()
+        if command.json:
+            print_json(result)
+        else:
+            command.show(result)
+    except ParcError as error:
+        return _fail(str(error))
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            return 0
+        where = f" '{error.filename}'" if error.filename else ""
+        return _fail(f"cannot use{where}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        print("parc: stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _fail(sentence: str) -> int:
+    print(f"parc: {sentence}", file=sys.stderr)
+    return 2
+
+
+def _not_a_command(words: list[str]) -> int:
+    """A group such as `parc terrain` lists its commands; anything else is one sentence."""
+    plain = [w for w in words if not w.startswith("-")]
+    for count in range(len(plain), 0, -1):
+        group = " ".join(plain[:count]) + " "
+        if any(name.startswith(group) for name in COMMANDS):
+            wants_help = len(plain) == count and len(words) > count
+            print(_overview(group), file=sys.stdout if wants_help else sys.stderr)
+            return 0 if wants_help else _fail(f"'{' '.join(words)}' is not complete: choose one of the commands above")
+    return _fail(f"no command '{words[0]}'; `parc --help` lists them")
+
+
+def _overview(group: str) -> str:
+    rows = {name: entry.help for name, entry in COMMANDS.items() if name.startswith(group)}
+    width = max(map(len, rows))
+    lines = [f"  parc {name:<{width}}  {text}" for name, text in rows.items()]
+    return "\n".join(["usage: parc COMMAND [options]; `parc COMMAND --help` tells more", "", *lines])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

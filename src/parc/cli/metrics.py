@@ -1,0 +1,52 @@
+"""`parc metrics`: measure clips."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command, progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics(Command):
+    """Measure clips or whole data sets: the paper's four metrics and those that do not grow with length."""
+
+    clips: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """motion files (.motion .pkl .txt) or data set folders"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.errors import ParcError
+        from parc.metrics import mean_of, measure_clips
+
+        if not self.clips:
+            raise ParcError("no clip given: name at least one motion file or data set folder")
+        character = humanoid()
+        names: list[str] = []
+        results: list[dict[str, float]] = []
+        with progress(len(self.clips), "measuring") as bar:
+            for path in self.clips:
+                loaded = _load(path, character)
+                names += [clip.name for clip in loaded]
+                results += measure_clips(loaded, character, self.torch_device)
+                bar.update()
+        if len(results) == 1:
+            return {"clip": names[0], **results[0]}
+        each = [{"clip": name, **result} for name, result in zip(names, results, strict=True)]
+        return {"clips": len(results), "mean": mean_of(results), "each": each}
+
+    def show(self, result: dict[str, Any]) -> None:
+        from parc.metrics import UNITS
+
+        print(result.get("clip", f"mean of {result.get('clips')} clips"))
+        for key, value in result.get("mean", result).items():
+            if key in UNITS:
+                print(f"  {key:<10} {'-' if value != value else format(value, '.5g'):>10}  {UNITS[key]}")
+
+
+def _load(path: Path, character):
+    from parc.dataset import Dataset, load_clip
+
+    return list(Dataset.open(path)) if path.is_dir() else [load_clip(path, character)]

@@ -1,0 +1,178 @@
+"""Kinematic correction: many clips at once are pulled out of the ground, onto their contacts and smoothed.
+
+    L = w_reg L_reg + w_pen L_pen + w_contact L_contact + w_jerk L_jerk  (+ smoothness, sliding, anchors)
+
+Unknowns are the change against the source: a shift and a turn of the root and one coordinate for each degree of freedom, so hinges stay hinges. One
+iteration is a fixed list of tensor operations without host sync; on CUDA it is captured once as a graph and replayed. Clips that have
+converged stay in the batch (they cost nothing extra on a GPU) and the run stops when all have.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from parc.character.character import Character
+from parc.character.kinematics import forward_kinematics
+from parc.character.surface import min_per_body, world_points
+from parc.correct import loss
+from parc.correct.anchor import find_anchors
+from parc.dataset.clip import Clip
+from parc.metrics.batch import ClipBatch
+from parc.terrain.distance import signed_distance_local
+
+
+@dataclass(frozen=True)
+class OptimiseSettings:
+    iterations: int = 3000
+    """steps of Adam at most (paper)"""
+    step_size: float = 0.001
+    """of Adam (paper)"""
+    regularisation: float = 1.0
+    """w_reg (paper)"""
+    penetration: float = 1000.0
+    """w_pen (paper)"""
+    contact: float = 1000.0
+    """w_contact (paper)"""
+    jerk: float = 1000.0
+    """w_jerk (paper), in position units"""
+    jerk_limit: float = 1000.0
+    """m/s3 (paper)"""
+    smoothness: float = 10.0
+    """of the change"""
+    sliding: float = 1000.0
+    """of contact patches"""
+    anchor: float = 1000.0
+    """of contact points of end effectors"""
+    patience: int = 100
+    """iterations without gain after which the step is cut, and at the fourth time the run ends; 0 never"""
+    gain: float = 1e-2
+    """least relative improvement of the batch's loss that counts"""
+
+
+def optimise(
+    clips: list[Clip],
+    character: Character,
+    settings: OptimiseSettings = OptimiseSettings(),
+    device: torch.device | str = "cpu",
+    on_progress: Callable[[int, float], None] | None = None,
+) -> list[Clip]:
+    """Corrected copies of clips, in order; provenance records the losses before and after."""
+    batch = ClipBatch.stack(clips, character, device)
+    problem = _Problem(batch, settings)
+    with torch.no_grad():
+        before = problem.terms()
+    problem.solve(on_progress)
+    with torch.no_grad():
+        after = problem.terms()
+    root_pos, root_rot, joint_rot = (x.detach().cpu() for x in problem.pose())
+    corrected = []
+    for i, clip in enumerate(clips):
+        t = len(clip.motion)
+        motion = replace(clip.motion, root_pos=root_pos[i, :t], root_rot=root_rot[i, :t], joint_rot=joint_rot[i, :t])
+        losses = {f"{key}_before": float(value[i]) for key, value in before.items()}
+        losses |= {key: float(value[i]) for key, value in after.items()}
+        copy = clip.derived(f"{clip.name}_corrected", "correct", motion=motion)
+        corrected.append(replace(copy, provenance=replace(copy.provenance, losses={**clip.provenance.losses, **losses})))
+    return corrected
+
+
+class _Problem:
+    def __init__(self, batch: ClipBatch, settings: OptimiseSettings) -> None:
+        self.batch, self.settings = batch, settings
+        device, dtype = batch.root_pos.device, batch.root_pos.dtype
+        n, t = batch.root_pos.shape[:2]
+        self.valid = batch.valid.to(dtype)
+        self.spread = _dof_to_turns(batch.character, device, dtype)
+        self.change = torch.zeros(n, t, 6 + batch.character.num_dof, device=device, dtype=dtype, requires_grad=True)
+        keys = batch.character.key_bodies
+        self.anchors = find_anchors(batch.terrains, batch.surface, batch.points, batch.contacts, batch.valid, keys)
+        self.key_rows = batch.surface.by_body[list(keys)]
+        near = batch.point_clearance[..., self.key_rows.flatten()].unflatten(-1, tuple(self.key_rows.shape))
+        self.patch = near <= near.amin(-1, keepdim=True) + 0.02
+        self.held = self.anchors.held[:, 1:] * self.anchors.held[:, :-1]
+        self.total = torch.zeros((), device=device, dtype=dtype)
+
+    def pose(self) -> tuple[Tensor, Tensor, Tensor]:
+        batch = self.batch
+        shift, root_turn, joint_turn = self.change.split([3, 3, batch.character.num_dof], -1)
+        turns = (joint_turn @ self.spread).unflatten(-1, (batch.character.num_joints, 3))
+        return batch.root_pos + shift, loss.turned(batch.root_rot, root_turn), loss.turned(batch.joint_rot, turns)
+
+    def terms(self) -> dict[str, Tensor]:
+        """Every term of every clip, [N], unweighted."""
+        batch, settings, valid = self.batch, self.settings, self.valid
+        shift, root_turn, joint_turn = self.change.split([3, 3, batch.character.num_dof], -1)
+        pose = forward_kinematics(batch.character, *self.pose())
+        points = world_points(batch.surface, pose)
+        signed = signed_distance_local(batch.terrains, points.flatten(1, 2), reach=1, border="wall").view(points.shape[:-1])
+        key_points = points.index_select(2, self.key_rows.flatten()).unflatten(2, tuple(self.key_rows.shape))
+        held_points = points.gather(2, self.anchors.point.unsqueeze(-1).expand(*self.anchors.point.shape, 3))
+        return {
+            "regularisation": loss.regularisation(shift, root_turn, joint_turn, valid),
+            "penetration": loss.penetration(signed, valid),
+            "contact": loss.contact(min_per_body(batch.surface, signed.abs()), batch.contacts, valid),
+            "jerk": loss.excess_jerk(pose.pos, valid, settings.jerk_limit, batch.fps),
+            "smoothness": loss.smoothness(shift, root_turn, joint_turn, valid),
+            "sliding": loss.sliding(key_points, self.patch, self.held),
+            "anchor": loss.anchoring(held_points, self.anchors.place, self.anchors.held),
+        }
+
+    def weighted(self) -> Tensor:
+        terms = self.terms()
+        return sum((getattr(self.settings, name) * value.sum() for name, value in terms.items()), torch.zeros_like(self.total))
+
+    def solve(self, on_progress: Callable[[int, float], None] | None) -> None:
+        """Adam with a step that is cut to a third whenever the loss stands still, three times, then the end."""
+        settings = self.settings
+        rate = torch.full((), settings.step_size, device=self.change.device)
+        optimiser = torch.optim.Adam([self.change], lr=rate, capturable=self.change.is_cuda)
+
+        def iterate() -> None:
+            optimiser.zero_grad(set_to_none=False)
+            value = self.weighted()
+            value.backward()
+            optimiser.step()
+            self.total.copy_(value.detach())
+
+        self.change.grad = torch.zeros_like(self.change)
+        step = _captured(iterate, self.change.device) if self.change.is_cuda else iterate
+        best, since, cuts = float("inf"), 0, 0
+        check = max(1, min(50, settings.patience or 50))
+        for i in range(settings.iterations):
+            step()
+            if (i + 1) % check:
+                continue
+            now = float(self.total)
+            if on_progress:
+                on_progress(i + 1, now)
+            best, since = (now, 0) if now < best * (1 - settings.gain) else (best, since + check)
+            if settings.patience and since >= settings.patience:
+                if cuts == 3:
+                    return
+                rate.mul_(1 / 3)
+                cuts, since = cuts + 1, 0
+
+
+def _captured(iterate: Callable[[], None], device: torch.device) -> Callable[[], None]:
+    """A CUDA graph of one iteration; the warm-up iterations are real ones."""
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            iterate()
+    torch.cuda.current_stream(device).wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        iterate()
+    return graph.replay
+
+
+def _dof_to_turns(character: Character, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """[D, 3 (B-1)]: changes of the coordinates to exponential maps of the joints."""
+    matrix = torch.zeros(character.num_dof, character.num_joints, 3, device=device, dtype=dtype)
+    for joint, (body, start) in enumerate(zip(character.bodies[1:], character.dof_start[1:], strict=True)):
+        for k, axis in enumerate(body.joint.axes):
+            matrix[start + k, joint] = torch.tensor(axis, device=device, dtype=dtype)
+    return matrix.flatten(1)

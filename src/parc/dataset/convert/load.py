@@ -1,0 +1,95 @@
+"""One clip from a file and to a file, whatever the format.
+
+    .motion   ours
+    .pkl      the paper's (three blocks, or the older single dict) or MimicKit's, told apart by their fields
+    .txt      DeepMimic, reading only
+
+The clip is named after the file. Files that carry no terrain get flat ground at height 0.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.convert.deepmimic import read_deepmimic
+from parc.dataset.convert.mimickit import FIELDS as MIMICKIT_FIELDS
+from parc.dataset.convert.mimickit import read_mimickit, write_mimickit
+from parc.dataset.convert.native import read_native, write_native
+from parc.dataset.convert.parc_pickle import BLOCKS, read_legacy, read_parc, write_legacy, write_parc
+from parc.dataset.convert.unpickle import Record, safe_loads
+from parc.errors import FormatError, ParcError
+from parc.run.atomic import write_bytes_atomically
+
+READABLE = (".motion", ".pkl", ".txt")
+WRITABLE = (".motion", ".pkl")
+PickleLayout = Literal["parc", "legacy", "mimickit"]
+
+
+def load_clip(path: Path | str, character: Character) -> Clip:
+    """The clip in a file; its provenance names the file unless the file says where it came from."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in READABLE:
+        raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are {', '.join(READABLE)}")
+    try:
+        clip = read_native(path, character) if suffix == ".motion" else _read_foreign(path, suffix, character)
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist") from None
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read ({error.strerror})") from None
+    except FormatError:
+        raise
+    except ParcError as error:
+        raise type(error)(f"{path.name}: {error}") from None
+    if not clip.provenance.source:
+        clip = replace(clip, provenance=replace(clip.provenance, source=path.name))
+    return clip if suffix == ".motion" else replace(clip, name=path.stem)
+
+
+def save_clip(clip: Clip, path: Path | str, character: Character | None = None, layout: PickleLayout = "parc") -> None:
+    """Write the clip, whole or not at all; `layout` chooses among the `.pkl` formats, two of which need the character."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in WRITABLE:
+        raise FormatError(f"{path.name}: cannot write '{path.suffix}'; known are {', '.join(WRITABLE)}")
+    if suffix == ".motion":
+        data = write_native(clip)
+    elif layout == "parc":
+        data = write_parc(clip)
+    elif layout not in ("legacy", "mimickit"):
+        raise FormatError(f"unknown layout '{layout}' of .pkl files; known are parc, legacy, mimickit")
+    elif character is None:
+        raise FormatError(f"writing the '{layout}' layout needs the character, to turn rotations into joint coordinates")
+    else:
+        data = (write_legacy if layout == "legacy" else write_mimickit)(clip, character)
+    try:
+        write_bytes_atomically(path, data)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be written ({error.strerror})") from None
+
+
+def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
+    data = path.read_bytes()
+    if suffix == ".txt":
+        try:
+            return read_deepmimic(data.decode(), character, path.name)
+        except UnicodeDecodeError:
+            raise FormatError(f"{path.name} is not text") from None
+    return _read_pickle(safe_loads(data, path.name), character, path.name)
+
+
+def _read_pickle(content: Any, character: Character, name: str) -> Clip:
+    if isinstance(content, Record) and "frames" in {key.lstrip("_") for key in content.state}:
+        content = {key.lstrip("_"): value for key, value in content.state.items()}  # MimicKit's first files pickled the object itself
+    if not isinstance(content, dict):
+        raise FormatError(f"{name} holds a {type(content).__name__}, expected a dict with '{BLOCKS[0]}' or 'frames'")
+    if "motion_data" in content:
+        return read_parc(content, character, name)
+    if "frames" in content:
+        if "contacts" in content or "terrain" in content:
+            return read_legacy(content, character, name)
+        return read_mimickit(content, character, name)
+    found = ", ".join(repr(key) for key in list(content)[:6]) or "nothing"
+    raise FormatError(f"{name} holds {found}; expected the paper's '{BLOCKS[0]}', or {', '.join(MIMICKIT_FIELDS)}")

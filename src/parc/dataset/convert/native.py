@@ -1,0 +1,24 @@
+"""Our own file of a single clip, `.motion`: a shard of one clip (see `parc.dataset.shard`), everything the clip holds, bit for bit."""
+
+from pathlib import Path
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.shard import Shard, pack
+from parc.errors import DatasetError, FormatError
+
+
+def read_native(path: Path, character: Character) -> Clip:
+    try:
+        shard = Shard(path)
+    except DatasetError as error:
+        raise FormatError(str(error)) from None
+    if len(shard) != 1:
+        raise FormatError(f"{path} holds {len(shard)} clips, a .motion file holds one; open the folder as a data set")
+    clip = shard.clip(0)
+    clip.check_fits(character)
+    return clip
+
+
+def write_native(clip: Clip) -> bytes:
+    return pack([clip])

@@ -1,0 +1,231 @@
+"""Reading other people's pickles without running anything in them.
+
+A pickle is a program: it names functions ("globals") and calls them. This reader allows only the names that numpy arrays and plain
+containers are made of, and even those are bound to the inert stand-ins below, which copy bytes into an array after checking
+their type and size; numpy's own reconstruction code is never reached. Objects of a few known foreign classes (the paper's old
+terrain class, torch tensors) become a `Record`, which holds the values stored with the object and can do nothing; nothing is
+imported for them. Any other name raises a `FormatError` that says it, before the call that uses it.
+
+    c os\nsystem          -> FormatError: ... would call 'os.system' ...
+    c util.terrain_util\nSubTerrain   -> Record('util.terrain_util.SubTerrain'), state {'hf': array, ...}
+"""
+
+import io
+import pickle
+import pickletools
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from parc.errors import FormatError
+
+INERT_CLASSES = frozenset({"SubTerrain", "BodyConstraint", "LoopMode", "Motion"})
+"""Class names of the paper's code and of MimicKit that appear in motion files; any module may hold them."""
+
+_NUMPY_MODULES = ("numpy.core", "numpy._core", "numpy")
+_SCALAR_KINDS = "biufSU"
+
+
+class Record:
+    """What was stored with an object of a foreign class."""
+
+    def __init__(self, kind: str, arguments: tuple = ()) -> None:
+        self.kind = kind
+        self.arguments = arguments
+        self.state: dict[str, Any] = {}
+
+    def __setstate__(self, state: Any) -> None:
+        parts = state if isinstance(state, tuple) else (state,)
+        for part in parts:
+            if isinstance(part, dict):
+                self.state.update(part)
+
+    def __repr__(self) -> str:
+        return f"Record({self.kind!r})"
+
+
+def safe_loads(data: bytes, name: str) -> Any:
+    """The object in a pickle made of numbers, strings, containers and numpy arrays; `name` is the file's, for messages."""
+    _check_structure(data, name)
+    try:
+        return _thaw(_Unpickler(io.BytesIO(data), name).load(), {})
+    except FormatError:
+        raise
+    except Exception as error:  # a damaged pickle can raise nearly anything from inside the interpreter's reader
+        raise FormatError(f"{name} is not a readable pickle ({type(error).__name__}: {_first_line(error)})") from None
+
+
+def _check_structure(data: bytes, name: str) -> None:
+    """Refuse sizes beyond the file's end and memo slots beyond the number of operations: both would reserve memory for nothing."""
+    operations = 0
+    try:
+        for operation, argument, _ in pickletools.genops(data):
+            operations += 1
+            if operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument or 0) > operations:
+                raise FormatError(f"{name} is damaged: it asks for {argument} memo slots after {operations} operations")
+    except (ValueError, IndexError, UnicodeDecodeError, OverflowError, MemoryError) as error:
+        raise FormatError(f"{name} is damaged or is not a pickle ({_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, name: str) -> None:
+        super().__init__(file, encoding="latin1")
+        self._name = name
+
+    def find_class(self, module: str, attribute: str) -> Callable:
+        parent, _, child = module.rpartition(".")
+        if module in _NUMPY_MODULES and attribute in _NUMPY_NAMES:
+            return _NUMPY_NAMES[attribute]
+        if parent in _NUMPY_MODULES and child in ("multiarray", "numeric", "_multiarray_umath") and attribute in _NUMPY_NAMES:
+            return _NUMPY_NAMES[attribute]
+        if (module, attribute) in _PLAIN_NAMES:
+            return _PLAIN_NAMES[module, attribute]
+        if attribute in INERT_CLASSES or module.split(".")[0] == "torch":
+            return _record_class(f"{module}.{attribute}")
+        raise FormatError(f"{self._name} is refused: it would call '{module}.{attribute}', only arrays and plain values are read")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise FormatError(f"{self._name} is refused: it refers to an object outside the file")
+
+
+def _record_class(kind: str) -> type[Record]:
+    """A class of its own, since a pickle may make the object by `cls.__new__(cls)` as well as by a call."""
+
+    class Foreign(Record):
+        def __new__(cls, *arguments: Any, **_: Any) -> "Foreign":
+            self = object.__new__(cls)
+            Record.__init__(self, kind, arguments)
+            return self
+
+        def __init__(self, *_: Any, **__: Any) -> None:
+            pass
+
+    return Foreign
+
+
+class _Dtype:
+    """A numpy dtype by name only; structured and object types keep their name and are refused where an array is made of them."""
+
+    def __init__(self, name: Any, *_: Any) -> None:
+        self.name = str(name)
+        self.order = "="
+
+    def __setstate__(self, state: tuple) -> None:
+        if len(state) > 1 and state[1] in ("<", ">", "|", "="):
+            self.order = state[1]
+
+    def resolve(self) -> np.dtype:
+        dtype = np.dtype(self.name)
+        if dtype.kind not in _SCALAR_KINDS:
+            raise ValueError(f"an array of type {self.name!r} is not numeric")
+        return dtype.newbyteorder(self.order) if self.order in "<>" else dtype
+
+
+class _Array:
+    """An array being read: made empty, then filled by `__setstate__`."""
+
+    value: Any = None
+
+    def __setstate__(self, state: tuple) -> None:
+        _, shape, dtype, fortran, data = state
+        if dtype.name in ("O", "O8", "object"):
+            self.value = data  # a list of other values of this pickle; the reader of a field decides whether it takes that
+            return
+        self.value = _as_array(data, dtype.resolve(), tuple(shape), "F" if fortran else "C")
+
+
+def _as_array(data: Any, dtype: np.dtype, shape: tuple, order: Literal["C", "F"]) -> np.ndarray:
+    raw = _bytes_of(data)
+    flat = np.frombuffer(raw, dtype) if raw else np.zeros(0, dtype)
+    return flat.reshape(shape, order=order)
+
+
+def _reconstruct(*_: Any) -> _Array:
+    return _Array()
+
+
+def _from_buffer(data: Any, dtype: _Dtype, shape: tuple, order: str, *_: Any) -> np.ndarray:
+    return _as_array(data, dtype.resolve(), shape, "F" if order == "F" else "C")
+
+
+def _scalar(dtype: _Dtype, data: Any = None) -> Any:
+    return _as_array(data, dtype.resolve(), (), "C").item()
+
+
+def _bytes_of(data: Any, codec: str = "latin1") -> bytes:
+    """Bytes, also where an old protocol stored them as text."""
+    if isinstance(data, str) and codec in ("latin1", "latin-1"):
+        return data.encode("latin1")
+    if isinstance(data, (bytes, bytearray)):
+        return bytes(data)
+    raise ValueError(f"{type(data).__name__} where bytes were expected")
+
+
+def _object_of(cls: Any, *_: Any) -> Any:
+    """Stand-in of copyreg's helper of old protocols; only records may be made through it."""
+    if isinstance(cls, type) and issubclass(cls, Record):
+        return cls()
+    raise ValueError("an object of an unexpected class")
+
+
+class _Sealed:
+    """A function a pickle may call but not set attributes on, which the format otherwise allows."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable) -> None:
+        object.__setattr__(self, "_function", function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*arguments)
+
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError("an attempt to change the reader")
+
+
+_NUMPY_NAMES: dict[str, Callable] = {
+    "_reconstruct": _Sealed(_reconstruct),
+    "scalar": _Sealed(_scalar),
+    "_frombuffer": _Sealed(_from_buffer),
+    "dtype": _Dtype,
+    "ndarray": _Array,
+}
+_PLAIN_NAMES: dict[tuple[str, str], Callable] = {
+    ("_codecs", "encode"): _Sealed(_bytes_of),
+    ("builtins", "bytearray"): _Sealed(_bytes_of),
+    ("collections", "OrderedDict"): OrderedDict,
+    ("copyreg", "_reconstructor"): _Sealed(_object_of),
+    ("copy_reg", "_reconstructor"): _Sealed(_object_of),
+    ("builtins", "object"): object,
+    ("__builtin__", "object"): object,
+    ("builtins", "set"): set,
+    ("builtins", "frozenset"): frozenset,
+}
+
+
+def _thaw(value: Any, done: dict[int, Any]) -> Any:
+    """Arrays in place of the half-made ones, at any depth; shared objects are visited once."""
+    if isinstance(value, _Array):
+        return _thaw(value.value, done)
+    if not isinstance(value, (dict, list, tuple, Record)):
+        return value
+    if id(value) in done:
+        return done[id(value)]
+    done[id(value)] = value
+    if isinstance(value, dict):
+        for key in list(value):
+            value[key] = _thaw(value[key], done)
+    elif isinstance(value, list):
+        value[:] = [_thaw(item, done) for item in value]
+    elif isinstance(value, Record):
+        value.state = _thaw(value.state, done)
+        value.arguments = tuple(_thaw(item, done) for item in value.arguments)
+    else:
+        done[id(value)] = tuple(_thaw(item, done) for item in value)
+    return done[id(value)]

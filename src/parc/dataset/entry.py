@@ -1,0 +1,77 @@
+"""What is written down about each clip of a data set beside its arrays; checks itself when read."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from parc.dataset.clip import Clip, Provenance
+from parc.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class ClipEntry:
+    name: str
+    frames: int
+    bodies: int
+    fps: float
+    loops: bool
+    size: tuple[int, int]
+    """cells of the terrain"""
+    cell: float
+    """m"""
+    has_bounds: bool
+    path_nodes: int
+    """0: the clip has no path"""
+    character: str
+    provenance: Provenance = Provenance()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DatasetError(f"a clip's name is {self.name!r}, expected text")
+        for field, least in (("frames", 1), ("bodies", 1), ("path_nodes", 0)):
+            if type(value := getattr(self, field)) is not int or value < least:
+                raise DatasetError(f"clip '{self.name}': {field} is {value!r}, expected a whole number of at least {least}")
+        if len(self.size) != 2 or any(type(n) is not int or n < 1 for n in self.size):
+            raise DatasetError(f"clip '{self.name}': the terrain's size is {self.size!r}, expected two positive whole numbers")
+        for field in ("fps", "cell"):
+            if not isinstance(value := getattr(self, field), (int, float)) or not value > 0:
+                raise DatasetError(f"clip '{self.name}': {field} is {value!r}, expected a positive number")
+        if type(self.loops) is not bool or type(self.has_bounds) is not bool:
+            raise DatasetError(f"clip '{self.name}': loops and has_bounds must be true or false")
+
+    @classmethod
+    def of(cls, clip: Clip) -> "ClipEntry":
+        return cls(
+            name=clip.name,
+            frames=len(clip.motion),
+            bodies=clip.motion.num_bodies,
+            fps=float(clip.motion.fps),
+            loops=bool(clip.motion.loops),
+            size=clip.terrain.size,
+            cell=float(clip.terrain.cell),
+            has_bounds=clip.terrain.bounds is not None,
+            path_nodes=0 if clip.path is None else len(clip.path),
+            character=clip.character,
+            provenance=clip.provenance,
+        )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "ClipEntry":
+        if not isinstance(values, dict) or values.keys() != cls.__dataclass_fields__.keys():
+            keys = sorted(set(cls.__dataclass_fields__) ^ set(values)) if isinstance(values, dict) else [type(values).__name__]
+            raise DatasetError(f"the entry of a clip has missing or unknown fields: {', '.join(keys)}")
+        return cls(**(values | {"size": tuple(values["size"]), "provenance": Provenance.from_dict(values["provenance"])}))
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def skill(self) -> str:
+        return self.provenance.skill
+
+    @property
+    def seconds(self) -> float:
+        return self.frames / self.fps
+
+    @property
+    def cells(self) -> int:
+        return self.size[0] * self.size[1]

@@ -1,0 +1,16 @@
+"""Flat ground for motions that come without a terrain."""
+
+import torch
+
+from parc.motion.motion import Motion
+from parc.terrain.terrain import CELL, Terrain
+
+
+def flat_ground(motion: Motion, height: float = 0.0, margin: float = 2.0, cell: float = CELL) -> Terrain:
+    """A level terrain that reaches `margin` metres beyond the root's track on every side, cell centres at multiples of `cell`."""
+    track = motion.root_pos[:, :2].detach().cpu().double()
+    low = torch.floor((track.amin(0) - margin) / cell)
+    high = torch.ceil((track.amax(0) + margin) / cell)
+    size = (high - low).long() + 1
+    heights = torch.full((int(size[0]), int(size[1])), float(height))
+    return Terrain(heights, (low * cell).float(), cell)

@@ -1,0 +1,38 @@
+"""Several data sets into one."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.entry import ClipEntry
+from parc.dataset.store import Dataset, DatasetWriter
+
+CLIPS_PER_SHARD = 512
+
+
+def merge(
+    sources: Iterable[Path | str],
+    out: Path | str,
+    character: Character,
+    keep: Callable[[ClipEntry], bool] = lambda entry: True,
+    rename: bool = False,
+) -> Dataset:
+    """Append the clips of every source to `out`, in order; `keep` chooses by entry.
+
+    Of a name that is there twice the second is an error, or gets a suffix with `rename`.
+    All sources are opened and checked before anything is written.
+    """
+    datasets = [Dataset.open(source, character) for source in sources]
+    with DatasetWriter(out, character) as writer:
+        batch: list[Clip] = []
+        for dataset in datasets:
+            for i, entry in enumerate(dataset.entries):
+                if not keep(entry):
+                    continue
+                batch.append(dataset[i])
+                if len(batch) == CLIPS_PER_SHARD:
+                    writer.append(batch, rename)
+                    batch = []
+        writer.append(batch, rename)
+    return Dataset.open(out, character)

@@ -1,0 +1,269 @@
+"""A data set on disk: a folder of shards and an index that says which of them count.
+
+    DATASET/
+      index.json               {"schema": 1, "character": NAME, "fingerprint": HASH, "next_shard": 3,
+                                "shards": [{"file": "shard-000001.safetensors", "clips": 64, "frames": 9120}, ...]}
+      shard-000001.safetensors clips, see `parc.dataset.shard`; the entry of each clip (name, frames, fps, skill, provenance,
+      shard-000002.safetensors terrain size) is in its header
+      lock                     held by the one process that writes
+
+Appending writes a new shard, flushes it, and only then replaces the index in one step. A process killed at any moment leaves the old index or the
+new one, so what `append` returned from is never lost, and a reader always finds a complete set; shards the index does not name
+are passed over and deleted by the next writer. Numbers of shards are never used twice, so a reader with an older index can not mistake one for another.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.entry import ClipEntry
+from parc.dataset.shard import Shard, pack
+from parc.errors import DatasetError
+from parc.run.atomic import TEMPORARY_SUFFIX, write_bytes_atomically
+
+SCHEMA = 1
+INDEX = "index.json"
+LOCK = "lock"
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    file: str
+    clips: int
+    frames: int
+
+
+@dataclass(frozen=True)
+class Index:
+    """The content of index.json; refuses what it does not know."""
+
+    character: str
+    fingerprint: str
+    shards: tuple[ShardEntry, ...] = ()
+    next_shard: int = 1
+    schema: int = SCHEMA
+
+    @classmethod
+    def read(cls, folder: Path) -> "Index":
+        path = folder / INDEX
+        try:
+            values = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise DatasetError(f"{folder} is not a data set: it has no {INDEX}") from None
+        except (OSError, ValueError) as error:
+            raise DatasetError(f"{path} cannot be read ({error})") from None
+        if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+            found = values.get("schema") if isinstance(values, dict) else type(values).__name__
+            raise DatasetError(f"{path} has schema {found!r}, this program reads {SCHEMA}")
+        try:
+            shards = tuple(ShardEntry(**shard) for shard in values.pop("shards"))
+            return cls(shards=shards, **values)
+        except (KeyError, TypeError) as error:
+            raise DatasetError(f"{path} has missing or unknown fields ({error})") from None
+
+    def write(self, folder: Path) -> None:
+        write_bytes_atomically(folder / INDEX, json.dumps(asdict(self), indent=1).encode())
+
+
+class Dataset:
+    """Clips on disk, by number or by name, as they were when the data set was opened."""
+
+    def __init__(self, folder: Path, index: Index, shards: list[Shard]) -> None:
+        self.folder = folder
+        self.index = index
+        self._shards = shards
+        self._places = [(shard, i) for shard in shards for i in range(len(shard))]
+        self.entries: list[ClipEntry] = [entry for shard in shards for entry in shard.entries]
+        self._by_name = {entry.name: i for i, entry in enumerate(self.entries)}
+        if len(self._by_name) != len(self.entries):
+            raise DatasetError(f"{folder} holds two clips of one name")
+
+    @classmethod
+    def open(cls, folder: Path | str, character: Character | None = None) -> "Dataset":
+        """With `character`, refuse a data set made for another one."""
+        folder = Path(folder)
+        index = Index.read(folder)
+        while True:
+            try:
+                dataset = cls(folder, index, [Shard(folder / shard.file) for shard in index.shards])
+                break
+            except FileNotFoundError as error:
+                newer = Index.read(folder)
+                if newer == index:
+                    raise DatasetError(f"{folder}: {INDEX} names a file that is missing ({Path(error.filename or str(error)).name})") from None
+                index = newer  # compacted between reading the index and opening the shards
+        if character is not None:
+            dataset.check_fits(character)
+        return dataset
+
+    def check_fits(self, character: Character) -> None:
+        if character.fingerprint != self.index.fingerprint:
+            raise DatasetError(f"{self.folder} is for character '{self.index.character}' ({self.index.fingerprint}), "
+                               f"not for '{character.name}' ({character.fingerprint})")  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Clip]:
+        return (shard.clip(i) for shard, i in self._places)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, key: int | str) -> Clip:
+        if isinstance(key, str):
+            if key not in self._by_name:
+                raise DatasetError(f"{self.folder} has no clip '{key}' among its {len(self)}")
+            key = self._by_name[key]
+        if not -len(self) <= key < len(self):
+            raise IndexError(f"clip {key} of {len(self)}")
+        shard, i = self._places[key]
+        return shard.clip(i)
+
+    @property
+    def names(self) -> list[str]:
+        return [entry.name for entry in self.entries]
+
+    @property
+    def seconds(self) -> float:
+        return sum(entry.seconds for entry in self.entries)
+
+    @property
+    def frames(self) -> int:
+        return sum(entry.frames for entry in self.entries)
+
+
+class DatasetWriter:
+    """The one writer of a data set; creates the folder if there is none. Use as a context manager, or call `close`.
+
+        with DatasetWriter(folder, humanoid()) as writer:
+            writer.append(clips)
+    """  # fmt: skip
+
+    def __init__(self, folder: Path | str, character: Character) -> None:
+        self.folder = Path(folder)
+        self.character = character
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock: IO | None = _take_lock(self.folder)
+        try:
+            if not (self.folder / INDEX).exists():
+                Index(character.name, character.fingerprint).write(self.folder)
+            dataset = Dataset.open(self.folder, character)
+            self._index = dataset.index
+            self._names = set(dataset.names)
+            self._delete_orphans()
+        except BaseException:
+            self.close()
+            raise
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def append(self, clips: Iterable[Clip], rename: bool = False) -> list[str]:
+        """Add clips as one shard; on return they are on the disk. Their names as stored.
+
+        A name that is taken is an error, or with `rename` gets the first free suffix _2, _3, ...
+        """
+        if self._lock is None:
+            raise DatasetError(f"the writer of {self.folder} is closed")
+        taken: set[str] = set()
+        added: list[Clip] = []
+        for clip in clips:
+            self._check(clip)
+            name = self._free_name(clip.name, taken) if rename else clip.name
+            if name in self._names or name in taken:
+                raise DatasetError(f"{self.folder} already has a clip '{name}'; names must differ")
+            taken.add(name)
+            added.append(clip if name == clip.name else _renamed(clip, name))
+        if added:
+            shard = self._write_shard(added)
+            self._publish((*self._index.shards, shard))
+            self._names |= taken
+        return [clip.name for clip in added]
+
+    def compact(self, frames_per_shard: int = 200_000) -> None:
+        """Merge neighbouring shards up to about this many frames each; order and content stay."""
+        if self._lock is None:
+            raise DatasetError(f"the writer of {self.folder} is closed")
+        groups: list[list[ShardEntry]] = []
+        for shard in self._index.shards:
+            if groups and sum(s.frames for s in groups[-1]) + shard.frames <= frames_per_shard:
+                groups[-1].append(shard)
+            else:
+                groups.append([shard])
+        merged = [group[0] if len(group) == 1 else self._write_shard(self._clips_of(group)) for group in groups]
+        self._publish(tuple(merged))
+        self._delete_orphans()
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def __enter__(self) -> "DatasetWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _check(self, clip: Clip) -> None:
+        clip.check_fits(self.character)
+        if clip.character not in (self.character.name, self.character.fingerprint):
+            raise DatasetError(f"clip '{clip.name}' is for character '{clip.character}', {self.folder} is for '{self.character.name}'")
+
+    def _free_name(self, name: str, taken: set[str]) -> str:
+        free, suffix = name, 2
+        while free in self._names or free in taken:
+            free, suffix = f"{name}_{suffix}", suffix + 1
+        return free
+
+    def _write_shard(self, clips: list[Clip]) -> ShardEntry:
+        file = f"shard-{self._index.next_shard:06d}.safetensors"
+        write_bytes_atomically(self.folder / file, pack(clips))
+        self._index = Index(self._index.character, self._index.fingerprint, self._index.shards, self._index.next_shard + 1)
+        return ShardEntry(file, len(clips), sum(len(clip.motion) for clip in clips))
+
+    def _publish(self, shards: tuple[ShardEntry, ...]) -> None:
+        index = Index(self._index.character, self._index.fingerprint, shards, self._index.next_shard)
+        index.write(self.folder)
+        self._index = index
+
+    def _clips_of(self, group: list[ShardEntry]) -> list[Clip]:
+        shards = [Shard(self.folder / entry.file) for entry in group]
+        return [shard.clip(i) for shard in shards for i in range(len(shard))]
+
+    def _delete_orphans(self) -> None:
+        named = {shard.file for shard in self._index.shards}
+        for path in self.folder.iterdir():
+            if (path.name.startswith("shard-") and path.name not in named) or path.name.endswith(TEMPORARY_SUFFIX):
+                path.unlink(missing_ok=True)
+
+
+def _take_lock(folder: Path) -> IO:
+    """An advisory lock that the system releases when the process ends, however it ends."""
+    file = open(folder / LOCK, "a+")  # noqa: SIM115
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        holder = file.read().strip() or "unknown"
+        file.close()
+        raise DatasetError(f"{folder} is being written by process {holder}; wait for it or stop it") from None
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+def _renamed(clip: Clip, name: str) -> Clip:
+    return Clip(name, clip.motion, clip.terrain, clip.path, clip.character, clip.provenance)

@@ -1,0 +1,1 @@
+"""The paper's tables and more, on a fixed test set."""

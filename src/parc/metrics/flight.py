@@ -1,0 +1,58 @@
+"""Flight: what a body does when it touches nothing. It must fall.
+
+A frame is airborne when every body is more than 5 cm from the terrain. The centre of mass must then accelerate at -9.81 m/s2: the
+acceleration at an airborne frame is that of the parabola fitted to the unbroken airborne frames up to three before and after it (at least
+four of them, or the frame is not judged). A frame *floats* when it is judged and its acceleration is off by more than half of g: gliding
+off a ledge and flying over a void are seen by this, while penetration and contact losses see neither.
+"""
+
+import torch
+from torch import Tensor
+
+from parc.metrics.batch import ClipBatch
+
+GRAVITY = 9.81
+"""m/s2"""
+AIR = 0.05
+"""m: a body farther than this touches nothing"""
+REACH = 3
+"""frames before and after that a fit may use"""
+LEAST = 4
+"""frames a fit needs"""
+
+
+def airborne(batch: ClipBatch) -> Tensor:
+    """[N, T] bool"""
+    return (batch.body_clearance.amin(-1) > AIR) & batch.valid
+
+
+def flight_error(batch: ClipBatch) -> tuple[Tensor, Tensor]:
+    """|a_z + 9.81| of the centre of mass [N, T] m/s2 and the mask [N, T] of airborne frames that could be judged."""
+    free = airborne(batch)
+    height = batch.centre_of_mass[..., 2]
+    window = 2 * REACH + 1
+    pad = torch.nn.functional.pad
+    masks = pad(free, (REACH, REACH)).unfold(1, window, 1)
+    heights = pad(height, (REACH, REACH)).unfold(1, window, 1)
+    after = masks[..., REACH:].long().cumprod(-1)
+    before = masks[..., : REACH + 1].flip(-1).long().cumprod(-1).flip(-1)
+    weight = torch.cat([before[..., :-1], after], -1).to(heights.dtype)
+    t = torch.arange(-REACH, REACH + 1, device=height.device, dtype=heights.dtype)
+    basis = torch.stack([torch.ones_like(t), t, 0.5 * t * t])
+    normal = torch.einsum("it,jt,nft->nfij", basis, basis, weight)
+    right = torch.einsum("it,nft,nft->nfi", basis, weight, heights - height.unsqueeze(-1))
+    judged = free & (weight.sum(-1) >= LEAST)
+    eye = torch.eye(3, device=height.device, dtype=heights.dtype)
+    normal = torch.where(judged[..., None, None], normal, eye)
+    acceleration = torch.linalg.solve(normal, right)[..., 2] * batch.fps**2
+    return (acceleration + GRAVITY).abs(), judged
+
+
+def flight(batch: ClipBatch) -> tuple[Tensor, Tensor]:
+    """(mean ballistic error in flight in m/s2, NaN without flight; share of all frames that float in %), [N] each."""
+    error, judged = flight_error(batch)
+    count = judged.sum(1)
+    mean = torch.where(judged, error, 0.0).sum(1) / count.clamp_min(1)
+    mean = torch.where(count > 0, mean, torch.full_like(mean, float("nan")))
+    floating = 100 * (judged & (error > GRAVITY / 2)).sum(1) / batch.frames
+    return mean, floating

@@ -1,0 +1,56 @@
+"""Checkpoints: named tensors and a JSON description in one safetensors file, replaced in one step.
+
+The description travels in the file's header under the key `parc`, so a checkpoint can be inspected without reading its
+tensors and cannot be separated from them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from parc.errors import FormatError
+from parc.run.atomic import write_bytes_atomically
+
+_KEY = "parc"
+
+
+def save_checkpoint(path: Path | str, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+    """Tensors may be on any device and may share memory; each is copied to the CPU."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    on_cpu = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
+    write_bytes_atomically(path, save(on_cpu, metadata={_KEY: json.dumps(meta)}))
+
+
+def load_checkpoint(path: Path | str, device: str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:
+    path = Path(path)
+    if not path.is_file():
+        raise FormatError(f"there is no checkpoint at {path}")
+    try:
+        with safe_open(str(path), framework="pt", device=device) as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise FormatError(f"{path} is not a safetensors file, or is damaged: {error}") from error
+    if _KEY not in header:
+        raise FormatError(f"{path} was not written by parc: its header has no '{_KEY}' entry")
+    return tensors, json.loads(header[_KEY])
+
+
+def read_description(path: Path | str) -> dict[str, Any]:
+    """Only the description of a checkpoint."""
+    path = Path(path)
+    if not path.is_file():
+        raise FormatError(f"there is no checkpoint at {path}")
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = file.metadata() or {}
+    except SafetensorError as error:
+        raise FormatError(f"{path} is not a safetensors file, or is damaged: {error}") from error
+    if _KEY not in header:
+        raise FormatError(f"{path} was not written by parc: its header has no '{_KEY}' entry")
+    return json.loads(header[_KEY])

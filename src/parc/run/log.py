@@ -1,0 +1,50 @@
+"""Numbers of a run, one JSON object a line, appended as they come: readable while the run goes on and after it was killed."""
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+
+class MetricsLog:
+    """Appends to `path`; a line cut short by a kill is ended first, so that the next one stays readable."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists() and self.path.stat().st_size and not self._ends_with_newline():
+            with self.path.open("a") as file:
+                file.write("\n")
+
+    def write(self, **values: Any) -> None:
+        line = json.dumps({key: _plain(value) for key, value in values.items()})
+        with self.path.open("a") as file:
+            file.write(line + "\n")
+
+    def _ends_with_newline(self) -> bool:
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"
+
+
+def read_metrics(path: Path | str) -> list[dict[str, Any]]:
+    """Lines of a log, the ones cut short by a kill left out."""
+    rows = []
+    for line in Path(path).read_text().splitlines():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: null stands for what is not finite; floats keep six digits."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value

@@ -1,0 +1,95 @@
+"""Kinematic correction: it pulls a clip out of the ground and leaves a good one alone."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.character.pose import dof_to_joints, joints_to_dof
+from parc.correct import loss
+from parc.correct.optimise import OptimiseSettings, optimise
+from parc.dataset.clip import Clip
+from parc.dataset.stroll import stroll
+from parc.metrics import measure_clips
+from parc.path.path import TerrainPath
+from parc.terrain.terrain import Terrain
+
+BODY = humanoid()
+QUICK = OptimiseSettings(iterations=300, step_size=0.004)
+
+
+@pytest.fixture(scope="module")
+def walk() -> Clip:
+    heights = torch.zeros(10, 6)
+    heights[5:] = 0.2
+    terrain = Terrain(heights, torch.zeros(2))
+    clip = stroll(terrain, TerrainPath(torch.tensor([[0.8, 1.0, 0.0], [3.2, 1.0, 0.2]])))
+    return replace(clip, motion=clip.motion.slice(10, 50))
+
+
+@pytest.fixture(scope="module")
+def sunk(walk: Clip) -> Clip:
+    """Pushed 10 cm into the step, with a stumble: jerk over the limit."""
+    pos = walk.motion.root_pos + torch.tensor([0.0, 0.0, -0.1])
+    pos[20:, 0] += 0.05
+    return replace(walk, motion=replace(walk.motion, root_pos=pos))
+
+
+@pytest.fixture(scope="module")
+def corrected(walk: Clip, sunk: Clip) -> list[Clip]:
+    return optimise([sunk, walk], BODY, QUICK)
+
+
+def test_penetration_goes_and_jerk_stays_low(sunk: Clip, corrected: list[Clip]) -> None:
+    before, after = measure_clips([sunk, corrected[0]], BODY)
+    assert before["tpl"] > 50
+    assert after["tpl"] < 0.1 * before["tpl"]
+    assert after["max_jerk"] < max(before["max_jerk"], 1500)
+    assert after["tcl"] < 0.5
+    assert after["hjf_paper"] == 0
+
+
+def test_a_good_clip_hardly_changes(walk: Clip, corrected: list[Clip]) -> None:
+    assert (corrected[1].motion.root_pos - walk.motion.root_pos).norm(dim=-1).max() < 0.03
+
+
+def test_hinges_stay_hinges(corrected: list[Clip]) -> None:
+    joints = corrected[0].motion.joint_rot
+    back = dof_to_joints(BODY, joints_to_dof(BODY, joints))
+    alike = (joints * back).sum(-1).abs()
+    torch.testing.assert_close(alike, torch.ones_like(alike), atol=1e-4, rtol=0)
+
+
+def test_a_clip_does_not_depend_on_its_companions(sunk: Clip) -> None:
+    settings = replace(QUICK, iterations=20, patience=0)
+    alone = optimise([sunk], BODY, settings)[0]
+    longer = replace(sunk, motion=replace(sunk.motion, root_pos=sunk.motion.root_pos + 0.0), name="other")
+    beside = optimise([replace(longer, motion=longer.motion.slice(0, 30)), sunk], BODY, settings)[1]
+    torch.testing.assert_close(alone.motion.root_pos, beside.motion.root_pos, atol=1e-5, rtol=0)
+
+
+def test_provenance_tells_the_losses(corrected: list[Clip]) -> None:
+    losses = corrected[0].provenance.losses
+    assert losses["penetration"] < losses["penetration_before"]
+    assert corrected[0].provenance.edits[-1] == "correct"
+
+
+def test_jerk_term_is_zero_below_the_limit_and_linear_above() -> None:
+    pos = torch.zeros(1, 8, 1, 3, dtype=torch.float64)
+    valid = torch.ones(1, 8, dtype=torch.float64)
+    pos[0, 4:, 0, 0] = 0.01
+    third = torch.tensor([0.01, 0.02, 0.01])
+    limit = 0.015 * 30**3
+    expected = (third - 0.015).clamp_min(0).sum()
+    assert float(loss.excess_jerk(pos, valid, limit, 30.0)) == pytest.approx(float(expected), rel=1e-3)
+
+
+def test_sliding_measures_the_slowest_point_of_the_patch() -> None:
+    points = torch.zeros(1, 2, 1, 2, 3)
+    points[0, 1, 0, 0, 0], points[0, 1, 0, 1, 0] = 0.3, 0.1
+    held = torch.ones(1, 1, 1)
+    both = torch.ones(1, 2, 1, 2, dtype=torch.bool)
+    assert float(loss.sliding(points, both, held)) == pytest.approx(0.1, abs=1e-3)
+    only_first = torch.tensor([True, False]).expand(1, 2, 1, 2)
+    assert float(loss.sliding(points, only_first, held)) == pytest.approx(0.3, abs=1e-3)

@@ -1,0 +1,41 @@
+"""The house stays habitable: short files, no path of one machine, every source folder with its tests."""
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 400
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / line for line in listed.splitlines() if (ROOT / line).exists()]
+
+
+def test_source_files_are_short() -> None:
+    long = {str(f.relative_to(ROOT)): n for f in tracked("src/*.py") if (n := len(f.read_text().splitlines())) > LONGEST}
+    assert not long, long
+
+
+def test_no_path_of_one_machine() -> None:
+    personal = re.compile(r"(?<![\w.])/(home|root|Users|work)/\w")
+    found = [
+        f"{f.relative_to(ROOT)}:{i}"
+        for f in tracked("*.py", "*.md", "*.toml", "Makefile", "*.js", "*.txt")
+        if f != Path(__file__)
+        for i, line in enumerate(f.read_text().splitlines(), 1)
+        if personal.search(line)
+    ]
+    assert not found, found
+
+
+def test_source_and_readme_do_not_know_the_development_data() -> None:
+    found = [str(f.relative_to(ROOT)) for f in tracked("src/*.py", "examples/*.py", "README.md") if "shared/" in f.read_text()]
+    assert not found, found
+
+
+def test_every_stage_has_its_tests() -> None:
+    stages = {f.relative_to(ROOT / "src" / "parc").parts[0] for f in tracked("src/parc/*/*.py")}
+    tested = {f.relative_to(ROOT / "tests").parts[0] for f in tracked("tests/*/test_*.py")}
+    assert stages <= tested | {"run"}, stages - tested

@@ -1,0 +1,182 @@
+"""Metrics against hand arithmetic and against the values the paper's released functions give."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from parc.character import humanoid, surface_points, world_points
+from parc.dataset.clip import Clip
+from parc.dataset.stroll import stroll
+from parc.metrics import ClipBatch, mean_of, measure, measure_clips
+from parc.metrics.distribution import diversity, frechet_distance, window_features
+from parc.metrics.flight import GRAVITY, flight
+from parc.metrics.jerk import LIMIT, high_jerk_frames, jerk, seam_jerk_ratio
+from parc.motion.motion import Motion
+from parc.path.path import TerrainPath
+from parc.terrain.terrain import Terrain
+
+BODY = humanoid()
+GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "parc"
+
+
+def standing(frames: int, height: float = 2.0, fps: float = 30.0) -> Clip:
+    """T-pose with the root at a fixed height over flat ground at z = 0."""
+    pos = torch.tensor([2.0, 2.0, height]).repeat(frames, 1)
+    unit = torch.tensor([0.0, 0.0, 0.0, 1.0])
+    motion = Motion(pos, unit.repeat(frames, 1), unit.repeat(frames, BODY.num_joints, 1), torch.zeros(frames, BODY.num_bodies), fps)
+    return Clip("standing", motion, Terrain.flat((12, 12)), TerrainPath(torch.tensor([[2.0, 2.0, 0.0], [3.5, 4.0, 0.0]])))
+
+
+def moved(clip: Clip, root_pos: torch.Tensor, **changes) -> Clip:
+    return replace(clip, motion=replace(clip.motion, root_pos=root_pos, **changes))
+
+
+def one(clip: Clip) -> dict[str, float]:
+    return measure_clips([clip], BODY)[0]
+
+
+@pytest.fixture(scope="module")
+def walk() -> Clip:
+    return stroll(Terrain.flat((20, 8)), TerrainPath(torch.tensor([[0.4, 1.2, 0.0], [6.8, 1.2, 0.0]])))
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("sfu.pkl", {"frames": 15, "tpl": 2.1676, "tcl": 0.18527, "hjf_code": 0.0, "max_jerk": 4070}),
+        ("civilization.pkl", {"frames": 254, "tpl": 0.01766, "tcl": 2.1925, "hjf_code": 0.0, "fwd": 0.3752, "max_jerk": 1069}),
+    ],
+)
+def test_golden_values_of_the_released_code(file: str, expected: dict[str, float]) -> None:
+    """Within 1 %, or 0.01 m where a correct surface point differs from the reference's."""
+    if not (GOLDEN / file).exists():
+        pytest.skip(f"{file} of the paper's release is not here")
+    from parc.dataset import load_clip
+
+    result = one(load_clip(GOLDEN / file, BODY))
+    for key, value in expected.items():
+        assert result[key] == pytest.approx(value, rel=0.01, abs=0.01), key
+
+
+def test_penetration_is_the_sum_of_point_depths() -> None:
+    clip = standing(3, height=0.80)
+    points = world_points(surface_points(BODY), clip.motion.body_poses(BODY))
+    by_hand = (-points[..., 2]).clamp_min(0)
+    result = one(clip)
+    assert by_hand.sum() > 0
+    assert result["tpl"] == pytest.approx(float(by_hand.sum()), rel=1e-4)
+    assert result["pen_mm"] == pytest.approx(1000 * float(by_hand.amax(1).mean()), rel=1e-4)
+    assert result["pen_frames"] == 100
+
+
+def test_a_point_off_the_map_counts_its_distance_to_the_map() -> None:
+    clip = standing(1)
+    off = moved(clip, torch.tensor([[12 * 0.4 - 0.2 + 5.0, 2.0, 2.0]]))
+    points = world_points(surface_points(BODY), off.motion.body_poses(BODY))
+    assert one(off)["tpl"] == pytest.approx(float((points[..., 0] - (12 * 0.4 - 0.2)).sum()), rel=1e-5)
+
+
+def test_contact_loss_weighs_clearance_by_the_label() -> None:
+    clip = standing(4)
+    head = BODY.index("head")
+    contacts = torch.zeros(4, BODY.num_bodies)
+    contacts[1, head], contacts[2, head] = 1.0, 0.25
+    points = world_points(surface_points(BODY), clip.motion.body_poses(BODY))[0]
+    lowest = points[surface_points(BODY).body == head][:, 2].min()
+    result = one(moved(clip, clip.motion.root_pos, contacts=contacts))
+    assert result["tcl"] == pytest.approx(1.25 * float(lowest), rel=1e-5)
+
+
+def test_jerk_equals_numpys_third_difference() -> None:
+    rng = np.random.default_rng(0)
+    pos = rng.normal(size=(20, 5, 3))
+    expected = np.linalg.norm(np.diff(pos, 3, axis=0), axis=-1) * 30**3
+    np.testing.assert_allclose(jerk(torch.tensor(pos), 30.0), expected, rtol=1e-6)
+
+
+def test_the_two_percentages_of_high_jerk_frames() -> None:
+    """A single jump of the whole body: 15 bodies over the limit in each of the three differences whose weight makes them so."""
+    clip = standing(23)
+    pos = clip.motion.root_pos.clone()
+    step = 1.5 * LIMIT / 30**3
+    pos[10:, 0] += step
+    code, paper = high_jerk_frames(ClipBatch.stack([moved(clip, pos)], BODY))
+    assert paper.item() == pytest.approx(100 * 3 / 20)
+    assert code.item() == pytest.approx(100 * 3 * BODY.num_bodies / 20)
+
+
+def test_final_waypoint_distance_by_hand() -> None:
+    assert one(standing(5))["fwd"] == pytest.approx(np.hypot(1.5, 2.0), rel=1e-6)
+    assert np.isnan(one(replace(standing(5), path=None))["fwd"])
+
+
+def test_a_planted_walk_is_clean_and_a_pushed_one_skates(walk: Clip) -> None:
+    clean = one(walk)
+    assert clean["foot_skate"] == 0
+    assert clean["foot_slide"] < 1e-3
+    assert clean["tcl"] < 1e-2
+    assert clean["pen_mm"] < 1
+    assert clean["foot_f1"] > 0.9
+    assert clean["floating"] == 0
+    drift = torch.arange(len(walk.motion)).unsqueeze(1) / 30.0 * torch.tensor([0.3, 0.0, 0.0])
+    pushed = one(moved(walk, walk.motion.root_pos + drift))
+    assert pushed["foot_skate"] == 100
+    assert pushed["foot_slide"] == pytest.approx(0.3, rel=0.05)
+
+
+@pytest.mark.parametrize(("gravity", "floats"), [(GRAVITY, 0.0), (0.0, 100.0), (2.0, 100.0)])
+def test_a_body_in_the_air_must_fall(gravity: float, floats: float) -> None:
+    t = torch.arange(20) / 30.0
+    root = torch.stack([2.0 + t, torch.full_like(t, 2.0), 5.0 + 1.0 * t - 0.5 * gravity * t**2], -1)
+    error, floating = flight(ClipBatch.stack([moved(standing(20), root)], BODY))
+    assert error.item() == pytest.approx(GRAVITY - gravity, abs=0.02)
+    assert floating.item() == pytest.approx(floats)
+
+
+def test_padding_changes_nothing(walk: Clip) -> None:
+    alone = one(standing(7, 0.8))
+    together = measure(ClipBatch.stack([standing(7, 0.8), walk], BODY))
+    for key, value in alone.items():
+        assert float(together[key][0]) == pytest.approx(value, rel=1e-4, abs=1e-5, nan_ok=True), key
+
+
+def test_batches_of_any_size_give_the_same(walk: Clip) -> None:
+    clips = [walk, standing(30), standing(9), replace(walk, name="again")]
+    small, large = measure_clips(clips, BODY, frames_at_once=1), measure_clips(clips, BODY)
+    for a, b in zip(small, large, strict=True):
+        assert a == pytest.approx(b, rel=1e-4, abs=1e-5, nan_ok=True)
+    assert mean_of(large)["frames"] == pytest.approx(np.mean([len(c.motion) for c in clips]))
+
+
+def test_seams_are_told_from_the_rest() -> None:
+    clip = standing(40)
+    pos = clip.motion.root_pos.clone()
+    smooth = torch.sin(torch.arange(40) / 5.0)
+    pos[:, 0] += smooth
+    even = seam_jerk_ratio(ClipBatch.stack([moved(clip, pos)], BODY), period=7, first=7)
+    torn = pos.clone()
+    for seam in range(7, 40, 7):
+        torn[seam:, 0] += 0.05
+    ratio = seam_jerk_ratio(ClipBatch.stack([moved(clip, torn)], BODY), period=7, first=7)
+    assert even.item() == pytest.approx(1, abs=0.3)
+    assert ratio.item() > 10
+
+
+def test_frechet_distance_of_known_gaussians() -> None:
+    """Two Gaussians of unit covariance, means apart by d: distance d^2; and of the same set: 0."""
+    g = torch.Generator().manual_seed(0)
+    a, b = torch.randn(20000, 3, generator=g), torch.randn(20000, 3, generator=g)
+    assert frechet_distance(a, b + 2.0) == pytest.approx(12.0, rel=0.03)
+    assert frechet_distance(a, a) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_features_do_not_depend_on_where_and_which_way(walk: Clip) -> None:
+    turned = walk.motion.moved(turn=torch.tensor(1.0), shift=torch.tensor([10.0, -4.0, 0.0]))
+    big = replace(walk, motion=turned, terrain=Terrain(torch.zeros(80, 80), torch.tensor([-5.0, -20.0])))
+    here = window_features(ClipBatch.stack([walk], BODY))
+    there = window_features(ClipBatch.stack([big], BODY))
+    torch.testing.assert_close(here, there, atol=1e-4, rtol=1e-4)
+    assert diversity(here) > 0
