@@ -26,7 +26,9 @@ def standing(frames: int, height: float = 2.0, fps: float = 30.0) -> Clip:
     """T-pose with the root at a fixed height over flat ground at z = 0."""
     pos = torch.tensor([2.0, 2.0, height]).repeat(frames, 1)
     unit = torch.tensor([0.0, 0.0, 0.0, 1.0])
-    motion = Motion(pos, unit.repeat(frames, 1), unit.repeat(frames, BODY.num_joints, 1), torch.zeros(frames, BODY.num_bodies), fps)
+    motion = Motion(
+        pos, unit.repeat(frames, 1), unit.repeat(frames, BODY.num_joints, 1), torch.zeros(frames, BODY.num_bodies), fps
+    )
     return Clip("standing", motion, Terrain.flat((12, 12)), TerrainPath(torch.tensor([[2.0, 2.0, 0.0], [3.5, 4.0, 0.0]])))
 
 

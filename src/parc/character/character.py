@@ -103,9 +103,8 @@ class Character:
                 raise CharacterError(f"ball joint of '{body.name}' must have the axes x, y, z, not {j.axes}")
             if j.dof == 2 and abs(sum(a * b for a, b in zip(*j.axes, strict=True))) > 1e-3:
                 raise CharacterError(f"the two axes of the joint of '{body.name}' are not perpendicular: {j.axes}")
-        if self.mirror_of is not None and any(
-            not 0 <= m < len(self.bodies) or self.mirror_of[m] != i for i, m in enumerate(self.mirror_of)
-        ):
+        mirror = self.mirror_of
+        if mirror is not None and [mirror[m] if 0 <= m < len(mirror) else -1 for m in mirror] != list(range(len(self.bodies))):
             raise CharacterError(
                 f"mirror_of of character '{self.name}' must pair its {len(self.bodies)} bodies, got {self.mirror_of}"
             )

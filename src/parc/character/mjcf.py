@@ -2,7 +2,7 @@
 
 A `Character` has every body frame aligned with the world in the zero pose and its origin at the joint; MuJoCo lets bodies
 be turned at rest and joints sit anywhere. So each body is re-framed by a constant transform: with (p, R) the pose of a body
-in MuJoCo, R0 its rotation at rest and a its joint's anchor in its own frame,
+in MuJoCo, R0 its rotation at rest (qpos0) and a its joint's anchor in its own frame,
 
     p' = p + R a        R' = R R0^T
 
@@ -11,7 +11,8 @@ is the pose of the same body here (`FrameMap`). Offsets, axes and shapes are the
 Joints: one free root; ball joints; one hinge; two perpendicular hinges of one anchor in sequence; three such hinges become a
 ball, each axis keeping the limits of the hinge nearest to it. (Three hinges are a parametrisation of the same rotations; only
 the coordinates change, to an exponential map.) Everything else is refused with the joint's name. A ball of one cone angle
-keeps it on each axis, and what is not limited may turn by pi.
+keeps it on each axis, and what is not limited may turn by pi. Hinges of one body whose anchors are up to 5 cm apart, as in
+MuJoCo's own humanoid's ankles, are moved to the middle, and a note says so: there the frame map is not exact.
 
 Shapes are described in `mjcf_geom`, gains in `mjcf_motor`, symmetry in `symmetry`. Key bodies are the leaves of the tree,
 feet those leaves that at rest reach down to within 2 cm of the lowest; name your own where that is not right.
@@ -31,13 +32,15 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
 from parc.character.kinematics import BodyPose
-from parc.character.mjcf_geom import body_shapes, vector
+from parc.character.mjcf_geom import body_name, body_shapes, vector
 from parc.character.mjcf_motor import read_motor
 from parc.character.symmetry import extent, find_mirror
 from parc.errors import CharacterError
 
 _FOOT_TOLERANCE = 0.02
 """m"""
+_ANCHOR_TOLERANCE = 0.05
+"""m, how far apart the anchors of one body's hinges may be"""
 
 
 @dataclass(frozen=True)
@@ -71,23 +74,35 @@ class MjcfCharacter:
 
 
 def character_from_mjcf(
-    path: str | Path, name: str | None = None, *, feet: Sequence[str] | None = None, keys: Sequence[str] | None = None
+    path: str | Path,
+    name: str | None = None,
+    *,
+    feet: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    facing: float = 0.0,
 ) -> Character:
-    """The character of an MJCF file; see `read_mjcf` for the frame map and for what was approximated."""
-    return read_mjcf(path, name, feet=feet, keys=keys).character
+    """The character of an MJCF file; see `read_mjcf` for the arguments, the frame map and what was approximated."""
+    return read_mjcf(path, name, feet=feet, keys=keys, facing=facing).character
 
 
 def read_mjcf(
-    path: str | Path, name: str | None = None, *, feet: Sequence[str] | None = None, keys: Sequence[str] | None = None
+    path: str | Path,
+    name: str | None = None,
+    *,
+    feet: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    facing: float = 0.0,
 ) -> MjcfCharacter:
-    """Read an MJCF file; `feet` and `keys` are names of bodies that replace the ones found by geometry."""
+    """Read an MJCF file.
+
+    `feet` and `keys` are names of bodies that replace the ones found by geometry. `facing` (rad, from x towards y) is where the
+    character of the file looks at rest; the file's rest pose is turned back by it, since characters here look along x.
+    """
     spec, model = _compile(Path(path))
-    rest = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, rest)
-    mujoco.mj_comPos(model, rest)
     ids = _character_bodies(model)
+    rest = _rest_pose(model, ids[0], facing)
     joints = {body: _joints_of(model, body) for body in ids}
-    anchors = np.array([model.jnt_pos[joints[b][0]] if b != ids[0] and joints[b] else np.zeros(3) for b in ids])
+    anchors = np.array([model.jnt_pos[joints[b]].mean(0) if b != ids[0] and joints[b] else np.zeros(3) for b in ids])
     origins = np.array([rest.xpos[b] + rest.xmat[b].reshape(3, 3) @ a for b, a in zip(ids, anchors, strict=True)])
     notes: list[str] = []
 
@@ -96,7 +111,7 @@ def read_mjcf(
         parent = -1 if i == 0 else ids.index(int(model.body_parentid[body]))
         bodies.append(
             Body(
-                name=_body_name(model, body),
+                name=body_name(model, body),
                 parent=parent,
                 offset=(0.0, 0.0, 0.0) if i == 0 else vector(origins[i] - origins[parent]),
                 joint=Joint() if i == 0 else _joint(model, rest, body, joints[body], notes),
@@ -124,11 +139,22 @@ def _compile(path: Path) -> tuple[mujoco.MjSpec, mujoco.MjModel]:
         raise CharacterError(f"MuJoCo cannot read '{path}': {' '.join(str(e).split())}") from None
 
 
+def _rest_pose(model: mujoco.MjModel, root: int, facing: float) -> mujoco.MjData:
+    rest = mujoco.MjData(model)
+    start = model.jnt_qposadr[model.body_jntadr[root]]
+    turned = np.zeros(4)
+    mujoco.mju_mulQuat(turned, np.array([math.cos(facing / 2), 0, 0, -math.sin(facing / 2)]), rest.qpos[start + 3 : start + 7])
+    rest.qpos[start + 3 : start + 7] = turned
+    mujoco.mj_kinematics(model, rest)
+    mujoco.mj_comPos(model, rest)
+    return rest
+
+
 def _character_bodies(model: mujoco.MjModel) -> list[int]:
     """MuJoCo bodies of the one free tree, parents first; scenery without joints is left out."""
     free = [j for j in range(model.njnt) if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE]
     if len(free) != 1:
-        found = ", ".join(f"'{_joint_name(model, j)}'" for j in free)
+        found = ", ".join(f"'{_joint_name(model, j)}'" for j in free[:4]) + ("..." if len(free) > 4 else "")
         raise CharacterError(
             f"the root of a character has one free joint, this file has {len(free)}: {found}"
             if free
@@ -138,9 +164,7 @@ def _character_bodies(model: mujoco.MjModel) -> list[int]:
     for j in range(model.njnt):
         body = model.jnt_bodyid[j]
         if model.body_rootid[body] != root:
-            raise CharacterError(f"joint '{_joint_name(model, j)}' is not on the character of root '{_body_name(model, root)}'")
-        if body == root and j != free[0]:
-            raise CharacterError(f"joint '{_joint_name(model, j)}' is on the root body beside its free joint")
+            raise CharacterError(f"joint '{_joint_name(model, j)}' is not on the character of root '{body_name(model, root)}'")
         if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE:
             raise CharacterError(f"joint '{_joint_name(model, j)}' slides; only hinge and ball joints can be read")
         if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_HINGE and model.qpos0[model.jnt_qposadr[j]] != 0:
@@ -154,12 +178,8 @@ def _character_bodies(model: mujoco.MjModel) -> list[int]:
     return [b for b in range(model.nbody) if model.body_rootid[b] == root]
 
 
-def _body_name(model: mujoco.MjModel, body: int) -> str:
-    return model.body(body).name or f"body{body}"
-
-
 def _joint_name(model: mujoco.MjModel, joint: int) -> str:
-    return model.joint(joint).name or f"unnamed joint of {_body_name(model, model.jnt_bodyid[joint])}"
+    return model.joint(joint).name or f"unnamed joint of {body_name(model, model.jnt_bodyid[joint])}"
 
 
 def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
@@ -175,13 +195,16 @@ def _joint(model: mujoco.MjModel, rest: mujoco.MjData, body: int, joints: list[i
     names = " and ".join(f"'{_joint_name(model, j)}'" for j in joints)
     if mujoco.mjtJoint.mjJNT_BALL in kinds:
         if len(joints) > 1:
-            raise CharacterError(f"joints {names} are a ball and others on one body; a ball must be alone")
+            raise CharacterError(f"joints {names} are a hinge and a ball on one body; a ball must be alone")
         cone = float(model.jnt_range[joints[0], 1]) if model.jnt_limited[joints[0]] else math.pi
         return Joint(BALL_AXES, (-cone,) * 3, (cone,) * 3)
     if len(joints) > 3:
         raise CharacterError(f"joints {names} are more than three hinges on one body")
-    if np.abs(model.jnt_pos[joints] - model.jnt_pos[joints[0]]).max() > 1e-6:
-        raise CharacterError(f"hinges {names} of one body have different anchors; give them one pos")
+    apart = max(math.dist(model.jnt_pos[a], model.jnt_pos[b]) for a in joints for b in joints)
+    if apart > _ANCHOR_TOLERANCE:
+        raise CharacterError(f"hinges {names} of one body have anchors {apart:.3g} m apart; give them one pos")
+    if apart > 1e-6:
+        notes.append(f"hinges {names} have anchors {apart:.3g} m apart, moved to their middle")
     axes = model.jnt_axis[joints] @ rest.xmat[body].reshape(3, 3).T
     for a, b in combinations(range(len(joints)), 2):
         if abs(axes[a] @ axes[b]) > 1e-3:

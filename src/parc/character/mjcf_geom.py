@@ -29,7 +29,7 @@ def body_shapes(
     spec: mujoco.MjSpec, model: mujoco.MjModel, rest: mujoco.MjData, body: int, origin: np.ndarray, notes: list[str]
 ) -> tuple[Shape, ...]:
     """Shapes of a MuJoCo body in the world-aligned frame at `origin` (world, rest pose); `notes` gets what was approximated."""
-    name = model.body(body).name or f"body{body}"
+    name = body_name(model, body)
     mass = float(model.body_mass[body])
     geoms = _solid_geoms(model, body, mass)
     if not geoms:
@@ -44,6 +44,10 @@ def body_shapes(
     if sum(shares) == 0:
         shares = volumes
     return tuple(make(mass * s / sum(shares) / v) for make, s, v in zip(makes, shares, volumes, strict=True))
+
+
+def body_name(model: mujoco.MjModel, body: int) -> str:
+    return model.body(body).name or f"body{body}"
 
 
 def vector(v: np.ndarray) -> Vector:
@@ -76,7 +80,7 @@ def _declared_mass(spec: mujoco.MjSpec, model: mujoco.MjModel, geom: int, shape_
 def _shape(model: mujoco.MjModel, rest: mujoco.MjData, geom: int, origin: np.ndarray, notes: list[str]) -> _Make:
     centre, axes = rest.geom_xpos[geom] - origin, rest.geom_xmat[geom].reshape(3, 3)
     a, b, c = (float(x) for x in model.geom_size[geom])
-    label = f"geom '{model.geom(geom).name or geom}' of body '{model.body(model.geom_bodyid[geom]).name}'"
+    label = f"geom '{model.geom(geom).name or geom}' of body '{body_name(model, model.geom_bodyid[geom])}'"
     kinds = mujoco.mjtGeom
     match model.geom_type[geom]:
         case kinds.mjGEOM_SPHERE:

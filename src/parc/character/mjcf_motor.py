@@ -12,7 +12,7 @@ height of the root over the lowest point at rest,
 
     kp = M g h (6 m / M)^(1/4)
 
-which gives 450 N m / rad for a 50 kg person's hip, 270 for the ankle, 35 for the hip of a 12 kg robot dog.
+which gives 440 N m / rad for the hip of that humanoid (the paper's is 500), 255 for its ankle (400), 550 for its waist (1000).
 """
 
 from dataclasses import dataclass

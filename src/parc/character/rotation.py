@@ -92,18 +92,12 @@ def from_axis_angle(axis: Tensor, angle: Tensor) -> Tensor:
     return torch.cat([torch.sin(half) * axis, torch.cos(half)], -1)
 
 
-def _atan2(y: Tensor, x: Tensor) -> Tensor:
-    """atan2 whose gradient at the origin is finite."""
-    undefined = (y == 0) & (x == 0)
-    return torch.atan2(y, torch.where(undefined, torch.ones_like(x), x))
-
-
 def to_angle_about(q: Tensor, axis: Tensor) -> Tensor:
     """Angle in (-pi, pi] of the twist of q about the unit axis; exact if q is a rotation about it."""
     twist = (q[..., :3] * axis).sum(-1)
     w = q[..., 3]
     sign = torch.where(w < 0, -torch.ones_like(w), torch.ones_like(w))
-    return 2.0 * _atan2(sign * twist, sign * w)
+    return 2.0 * torch.atan2(sign * twist, sign * w)
 
 
 def to_matrix(q: Tensor) -> Tensor:
@@ -163,7 +157,7 @@ def sixd_to_matrix(d: Tensor) -> Tensor:
 def yaw(q: Tensor) -> Tensor:
     """Heading angle: direction of the rotated x axis in the horizontal plane; 0 where that axis is exactly vertical."""
     x, y, z, w = q.unbind(-1)
-    return _atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    return torch.atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
 
 
 def from_yaw(a: Tensor) -> Tensor:

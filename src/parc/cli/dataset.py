@@ -44,7 +44,9 @@ class Import(Command):
     def show(self, result: dict[str, Any]) -> None:
         for file, sentence in result["failed"].items():
             print(f"  skipped {file}: {sentence}")
-        print(f"{result['imported']} clips imported, {result['already_there']} already there, {len(result['failed'])} files not readable")
+        print(
+            f"{result['imported']} clips imported, {result['already_there']} already there, {len(result['failed'])} files not readable"
+        )
         print(f"{result['out']} holds {result['clips']} clips, {result['minutes']:.1f} minutes")
 
 
@@ -81,7 +83,10 @@ class Show(Command):
 
         dataset = Dataset.open(self.dataset)
         entries = [e for e in dataset.entries if not self.skill or e.provenance.skill == self.skill]
-        rows = [{"name": e.name, "seconds": e.seconds, "skill": e.provenance.skill, "iteration": e.provenance.iteration} for e in entries]
+        rows = [
+            {"name": e.name, "seconds": e.seconds, "skill": e.provenance.skill, "iteration": e.provenance.iteration}
+            for e in entries
+        ]
         return {"clips": len(rows), "minutes": sum(e.seconds for e in entries) / 60, "each": rows}
 
     def show(self, result: dict[str, Any]) -> None:
@@ -102,11 +107,11 @@ class Card(Command):
 
     def run(self) -> dict[str, Any]:
         from parc.dataset import Dataset, card_markdown, data_card
-        from parc.run.atomic import write_text_atomically
+        from parc.run.atomic import write_bytes_atomically
 
         card = data_card(Dataset.open(self.dataset))
         if self.out:
-            write_text_atomically(self.out, card_markdown(card))
+            write_bytes_atomically(self.out, (card_markdown(card)).encode())
         return card
 
     def show(self, result: dict[str, Any]) -> None:

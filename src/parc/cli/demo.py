@@ -31,7 +31,7 @@ class Demo(Command):
         from parc.dataset.stroll import stroll
         from parc.metrics import measure_clips
         from parc.path import NavigationGraph, plan_path, plan_random_path
-        from parc.run.atomic import write_text_atomically
+        from parc.run.atomic import write_bytes_atomically
         from parc.terrain import RandomBoxes, random_boxes, save_terrain
 
         self.out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ class Demo(Command):
             clips = len(Dataset.open(self.out / "dataset"))
             bar.update()
             report = self.out / "report.html"
-            write_text_atomically(report, self._report(boxes, graph, route, walk, metrics))
+            write_bytes_atomically(report, self._report(boxes, graph, route, walk, (metrics)).encode())
             bar.update()
         return {"report": str(report), "clips": clips, "path_m": route.length, **metrics}
 
@@ -73,8 +73,8 @@ class Demo(Command):
         report.add_text("A walk made by rule along a planned path: feet planted, legs by inverse kinematics.")
         report.add_image(ghosts, "the walk")
         report.add_image(filmstrip(walk, humanoid()), "film strip")
-        report.add_table(["metric", "value", "unit"], [[k, metrics[k], unit] for k, unit in UNITS.items()])
-        report.add_replay([walk], humanoid())
+        report.add_table([[k, metrics[k], unit] for k, unit in UNITS.items()], ["metric", "value", "unit"], "the walk, measured")
+        report.add_replay(walk, humanoid(), "drag to turn, wheel to zoom")
         return report.html()
 
 

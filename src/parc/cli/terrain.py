@@ -93,9 +93,9 @@ class MakeCourse(_Make):
     """The 100 x 100 parkour park: platforms, gaps, stairs, walls and ledges."""
 
     def make(self) -> "Terrain":
-        from parc.terrain import parkour_course
+        from parc.terrain import parkour_park
 
-        return parkour_course()
+        return parkour_park()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +127,9 @@ class MakeFrom(_Make):
     """side of a cell, m"""
 
     def make(self) -> "Terrain":
-        from parc.terrain import import_terrain
+        from parc.terrain import ImageHeights, MeshSampling, load_terrain
 
-        return import_terrain(self.source, height=self.height, cell=self.cell)
+        return load_terrain(self.source, ImageHeights(self.height, self.cell), MeshSampling(cell=self.cell))
 
 
 @dataclass(frozen=True, kw_only=True)

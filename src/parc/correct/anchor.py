@@ -16,7 +16,6 @@ from parc.character.surface import Surface
 from parc.terrain.distance import signed_distance
 from parc.terrain.terrain import TerrainBatch
 
-
 NEAR_TOP = 0.25
 """m: a place less deep than this is lifted onto the top of its cell"""
 

@@ -56,9 +56,8 @@ def card_markdown(card: dict[str, Any], most: int = 10) -> str:
     lines += [f"| {size} | {n} |" for size, n in list(card["terrain_sizes"].items())[:most]]
     lines += ["", "| Iteration | Clips | Minutes | Derived from | Edits |", "|---|---|---|---|---|"]
     for iteration, group in card["lineage"].items():
-        lines.append(
-            f"| {iteration} | {group['clips']} | {group['minutes']:.1f} | {group['parents']} clips | {_listing(group['edits']) or '-'} |"
-        )
+        edits = _listing(group["edits"]) or "-"
+        lines.append(f"| {iteration} | {group['clips']} | {group['minutes']:.1f} | {group['parents']} clips | {edits} |")
     return "\n".join(lines) + "\n"
 
 
@@ -79,7 +78,12 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     if not values:
         return {"least": 0.0, "median": 0.0, "most": 0.0, "mean": 0.0}
     ordered = torch.tensor(values, dtype=torch.float64)
-    return {"least": float(ordered.min()), "median": float(ordered.median()), "most": float(ordered.max()), "mean": float(ordered.mean())}
+    return {
+        "least": float(ordered.min()),
+        "median": float(ordered.median()),
+        "most": float(ordered.max()),
+        "mean": float(ordered.mean()),
+    }
 
 
 def _groups(entries: Sequence[ClipEntry], key: Callable[[ClipEntry], str]) -> dict[str, dict[str, float]]:

@@ -46,9 +46,10 @@ class Provenance:
 
 
 _PROVENANCE_TYPES: dict[str, type | tuple[type, ...]] = {
-    f.name: {"edits": (list, tuple), "losses": dict, "models": dict, "iteration": int, "seed": int}.get(f.name, str)
-    for f in fields(Provenance)
-}
+    "source": str, "parent": str, "iteration": int, "seed": int, "skill": str,
+    "edits": (list, tuple), "losses": dict, "models": dict,
+}  # fmt: skip
+assert set(_PROVENANCE_TYPES) == {f.name for f in fields(Provenance)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ A motion and its terrain belong together, so stitching two clips needs a rule fo
 
 1. Both clips on the same terrain (equal grids): the second clip stays where it is. It must start within `SEAM_DISTANCE` and
    `SEAM_TURN` of where the first ends; the blend closes what is left.
-2. The second clip on flat ground: it is moved to continue the first in place, heading and height, and the first terrain is extended
-   by flat ground under it. The part of the first terrain it then walks over must be level there.
+2. The second clip on flat ground: it is moved to continue the first in place, heading and height, and the first terrain is
+   extended by flat ground under it. The part of the first terrain it then walks over must be level there.
 3. Anything else is refused: no single terrain would fit both motions.
 """
 
@@ -106,7 +106,7 @@ def stitch(a: Clip, b: Clip, blend: int = 5) -> Clip:
         return _stitched(a, b, motion, a.terrain, b.path)
     if float(b.terrain.heights.amax() - b.terrain.heights.amin()) > LEVEL:
         raise DatasetError(
-            f"'{b.name}' cannot follow '{a.name}': it must be on the same terrain and start where the other ends, or be on flat ground"
+            f"'{b.name}' cannot follow '{a.name}': it must start where the other ends on the same terrain, or be on flat ground"
         )
     shift, turn = motion_edit.alignment(a.motion, b.motion)
     ground = a.terrain.height_at(a.motion.root_pos[-1, :2])

@@ -22,7 +22,7 @@ class ClipEntry:
     path_nodes: int
     """0: the clip has no path"""
     character: str
-    provenance: Provenance = Provenance()
+    provenance: Provenance
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

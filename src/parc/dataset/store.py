@@ -7,9 +7,10 @@
       shard-000002.safetensors terrain size) is in its header
       lock                     held by the one process that writes
 
-Appending writes a new shard, flushes it, and only then replaces the index in one step. A process killed at any moment leaves the old index or the
-new one, so what `append` returned from is never lost, and a reader always finds a complete set; shards the index does not name
-are passed over and deleted by the next writer. Numbers of shards are never used twice, so a reader with an older index can not mistake one for another.
+Appending writes a new shard, flushes it, and only then replaces the index in one step. A process killed at any moment leaves the
+old index or the new one, so what `append` returned from is never lost, and a reader always finds a complete set; shards the index
+does not name are passed over, and deleted by the next writer. The index never names a number twice, so a reader with an older
+index cannot mistake one shard for another.
 """
 
 import fcntl
@@ -97,7 +98,9 @@ class Dataset:
             except FileNotFoundError as error:
                 newer = Index.read(folder)
                 if newer == index:
-                    raise DatasetError(f"{folder}: {INDEX} names a file that is missing ({Path(error.filename or str(error)).name})") from None
+                    raise DatasetError(
+                        f"{folder}: {INDEX} names a file that is missing ({Path(error.filename or str(error)).name})"
+                    ) from None
                 index = newer  # compacted between reading the index and opening the shards
         if character is not None:
             dataset.check_fits(character)
@@ -112,7 +115,7 @@ class Dataset:
         return len(self.entries)
 
     def __iter__(self) -> Iterator[Clip]:
-        return (shard.clip(i) for shard, i in self._places)
+        return (clip for shard in self._shards for clip in shard.clips())
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
@@ -219,7 +222,9 @@ class DatasetWriter:
     def _check(self, clip: Clip) -> None:
         clip.check_fits(self.character)
         if clip.character not in (self.character.name, self.character.fingerprint):
-            raise DatasetError(f"clip '{clip.name}' is for character '{clip.character}', {self.folder} is for '{self.character.name}'")
+            raise DatasetError(
+                f"clip '{clip.name}' is for character '{clip.character}', {self.folder} is for '{self.character.name}'"
+            )
 
     def _free_name(self, name: str, taken: set[str]) -> str:
         free, suffix = name, 2
@@ -239,8 +244,7 @@ class DatasetWriter:
         self._index = index
 
     def _clips_of(self, group: list[ShardEntry]) -> list[Clip]:
-        shards = [Shard(self.folder / entry.file) for entry in group]
-        return [shard.clip(i) for shard in shards for i in range(len(shard))]
+        return [clip for entry in group for clip in Shard(self.folder / entry.file).clips()]
 
     def _delete_orphans(self) -> None:
         named = {shard.file for shard in self._index.shards}

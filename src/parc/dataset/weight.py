@@ -1,6 +1,7 @@
 """How often each clip is drawn in training.
 
-A data set is rarely balanced: one skill may have a third of the minutes. Skill s with total usable length L_s is drawn with probability
+A data set is rarely balanced: one skill may have a third of the minutes. Skill s of total usable length L_s is drawn with
+probability
 
     P(s) = L_s^p / sum_r L_r^p
 
@@ -32,7 +33,10 @@ class WeightSettings:
             raise SettingsError(f"window is {self.window}, expected 0 or more seconds")
 
 
-def sampling_weights(entries: Sequence[ClipEntry], settings: WeightSettings = WeightSettings()) -> Tensor:
+BALANCED = WeightSettings()
+
+
+def sampling_weights(entries: Sequence[ClipEntry], settings: WeightSettings = BALANCED) -> Tensor:
     """Probability [N] of drawing each clip."""
     usable = torch.tensor([e.seconds - settings.window for e in entries], dtype=torch.float64).clamp_min(0)
     if not usable.sum() > 0:

@@ -38,7 +38,10 @@ def window_features(batch: ClipBatch) -> Tensor:
     ground = batch.terrains.select(clip).height_at(root[:, None, :2])[:, 0]
     velocity = (batch.root_pos[clip, last] - batch.root_pos[clip, first]) * (batch.fps / (WINDOW - 1))
     tilt = rotation.to_sixd(rotation.multiply(turn, batch.root_rot[clip, middle]))
-    bodies = [rotation.rotate(turn.unsqueeze(1), batch.pose.pos[clip, at] - root.unsqueeze(1)).flatten(1) for at in (first, middle, last)]
+    bodies = [
+        rotation.rotate(turn.unsqueeze(1), batch.pose.pos[clip, at] - root.unsqueeze(1)).flatten(1)
+        for at in (first, middle, last)
+    ]
     frame = first.unsqueeze(1) + torch.arange(WINDOW, device=first.device)
     labels = batch.contacts[clip.unsqueeze(1), frame].mean(1)
     return torch.cat([(root[:, 2] - ground).unsqueeze(1), rotation.rotate(turn, velocity), tilt, *bodies, labels], 1)

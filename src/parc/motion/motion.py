@@ -5,6 +5,7 @@ Quaternions are xyzw and unit; consecutive ones may differ in sign. Labels are 0
 anything between when generated.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -43,7 +44,7 @@ class Motion:
         ):
             if tuple(value.shape) != shape:
                 raise MotionError(f"{name} has shape {list(value.shape)}, expected {list(shape)}")
-            if not torch.isfinite(value).all():
+            if not math.isfinite(value.sum()) and not torch.isfinite(value).all():  # the sum alone is many times faster
                 bad = int((~torch.isfinite(value)).flatten(1).any(1).nonzero()[0, 0])
                 raise MotionError(f"{name} is not finite at frame {bad}")
         for name, quaternions in (("root_rot", self.root_rot), ("joint_rot", self.joint_rot)):

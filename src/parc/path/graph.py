@@ -111,6 +111,11 @@ class NavigationGraph:
         """[E] node each edge leaves."""
         return np.repeat(np.arange(self.num_nodes), np.diff(self.indptr))
 
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """[E, 2] source and target node of each edge"""
+        return np.stack([self.sources, self.targets], -1)
+
     @cached_property
     def longest_edge(self) -> int:
         """Cells that one edge can advance along a row or column, at most."""

@@ -5,6 +5,8 @@ tensors and cannot be separated from them.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +29,28 @@ def save_checkpoint(path: Path | str, tensors: dict[str, Tensor], meta: dict[str
 
 
 def load_checkpoint(path: Path | str, device: str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:
-    path = Path(path)
-    if not path.is_file():
-        raise FormatError(f"there is no checkpoint at {path}")
-    try:
-        with safe_open(str(path), framework="pt", device=device) as file:
-            header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise FormatError(f"{path} is not a safetensors file, or is damaged: {error}") from error
-    if _KEY not in header:
-        raise FormatError(f"{path} was not written by parc: its header has no '{_KEY}' entry")
-    return tensors, json.loads(header[_KEY])
+    with _opened(path, device) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, _description(path, file.metadata())  # noqa: SIM118
 
 
 def read_description(path: Path | str) -> dict[str, Any]:
     """Only the description of a checkpoint."""
-    path = Path(path)
-    if not path.is_file():
+    with _opened(path, "cpu") as file:
+        return _description(path, file.metadata())
+
+
+@contextmanager
+def _opened(path: Path | str, device: str) -> Iterator[Any]:
+    if not Path(path).is_file():
         raise FormatError(f"there is no checkpoint at {path}")
     try:
-        with safe_open(str(path), framework="pt") as file:
-            header = file.metadata() or {}
+        with safe_open(str(path), framework="pt", device=device) as file:
+            yield file
     except SafetensorError as error:
         raise FormatError(f"{path} is not a safetensors file, or is damaged: {error}") from error
-    if _KEY not in header:
+
+
+def _description(path: Path | str, header: dict[str, str] | None) -> dict[str, Any]:
+    if not header or _KEY not in header:
         raise FormatError(f"{path} was not written by parc: its header has no '{_KEY}' entry")
     return json.loads(header[_KEY])

@@ -1,5 +1,20 @@
 """The ground a body moves over."""
 
+from parc.terrain.augment import BoundSettings, BoxAugmentation, add_random_boxes, height_bounds, random_boxes_on_grid
+from parc.terrain.course import parkour_park
+from parc.terrain.distance import clearance, penetration_depth, signed_distance, signed_distance_local
+from parc.terrain.heightmap import HeightmapGrid, heights_at, relative_heightmap, sample_heightmap
+from parc.terrain.image import ImageHeights
+from parc.terrain.mesh import MeshSampling, terrain_mesh
+from parc.terrain.procedural import RandomBoxes, RandomWalks, random_boxes, random_slice, random_walks
+from parc.terrain.stairs import Stairs, stairs
+from parc.terrain.store import load_terrain, save_terrain
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch
 
-__all__ = ["CELL", "Terrain", "TerrainBatch"]
+__all__ = [
+    "CELL", "BoundSettings", "BoxAugmentation", "HeightmapGrid", "ImageHeights", "MeshSampling", "RandomBoxes", "RandomWalks",
+    "Stairs", "Terrain", "TerrainBatch", "add_random_boxes", "clearance", "height_bounds", "heights_at", "load_terrain",
+    "parkour_park", "penetration_depth", "random_boxes", "random_boxes_on_grid", "random_slice", "random_walks",
+    "relative_heightmap", "sample_heightmap", "save_terrain", "signed_distance", "signed_distance_local", "stairs",
+    "terrain_mesh",
+]  # fmt: skip

@@ -3,8 +3,8 @@
 `height_bounds` finds how high and how low each cell may be. A surface point of the body at height z over a cell, or within
 `margin` beside it, caps the cell at z - margin (points are samples of the surface: the margin covers what lies between
 them, and between frames). A cell is never asked to be lower than it is, and a cell the body stands on or leans against
-keeps its height. Where the motion already penetrates the terrain, no cell within the depth of the point may rise, so the
-way out stays as short as it was. Hence the law: no terrain within the bounds makes any point's penetration deeper, for
+keeps its height. Where the motion already penetrates the terrain, the cell through which the way out is shortest may not
+rise, so the way stays as short as it was. Hence the law: no terrain within the bounds makes any point's penetration deeper, for
 either border of `parc.terrain.distance`.
 
 `random_boxes_on_grid` fills those bounds with randomly turned boxes (the paper's terrain augmentation), batched.
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from parc.errors import TerrainError
-from parc.terrain.distance import penetration_depth
+from parc.terrain.distance import signed_distance
 from parc.terrain.terrain import Terrain
 
 
@@ -48,6 +48,8 @@ class BoxAugmentation:
             raise TerrainError(f"cannot place {self.boxes[0]} boxes with a side of {self.side[0]} cells")
 
 
+_TOUCHING = 1e-3
+"""m; a way out ends on the edge of a cell, on which side of it is a matter of rounding"""
 DEFAULT_BOUNDS = BoundSettings()
 DEFAULT_BOXES = BoxAugmentation()
 
@@ -71,15 +73,10 @@ def height_bounds(terrain: Terrain, swept_points: Tensor, settings: BoundSetting
 
     _visit(terrain, over_map, max(settings.margin, settings.support), cap)
 
-    depth = penetration_depth(terrain, points, border="wall")
-    stuck = depth > 0
-    if stuck.any():
-        held, depth = points[stuck], depth[stuck]
+    def hold(cells: Tensor, gap: Tensor, z: Tensor) -> None:
+        highest.index_fill_(0, cells[gap <= _TOUCHING], -torch.inf)
 
-        def hold(cells: Tensor, gap: Tensor, z: Tensor) -> None:
-            highest.index_fill_(0, cells[gap <= depth + settings.margin], -torch.inf)
-
-        _visit(terrain, held, float(depth.max()) + settings.margin, hold)
+    _visit(terrain, _ways_out(terrain, points), _TOUCHING, hold)
 
     highest = torch.where(carries, heights, torch.maximum(highest, heights))
     lowest = torch.where(carries, heights, lowest)
@@ -123,6 +120,17 @@ def random_boxes_on_grid(
         ground = base.flatten(1).gather(1, centre).view(batch, 1, 1)
         heights = torch.where(covered, ground + _within(settings.height, top), heights)
     return torch.maximum(torch.minimum(heights, high), low)
+
+
+def _ways_out(terrain: Terrain, points: Tensor) -> Tensor:
+    """For each point in the ground, or off the map, the nearest air above a cell, [M, 3]."""
+    with torch.enable_grad():
+        leaf = points.clone().requires_grad_()
+        distance = signed_distance(terrain, leaf, border="wall")
+        (normal,) = torch.autograd.grad(distance.sum(), leaf)
+    distance = distance.detach()
+    inside = distance < 0
+    return (points - distance[:, None] * normal)[inside]
 
 
 def _within(limits: tuple[float, float], share: Tensor) -> Tensor:

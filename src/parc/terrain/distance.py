@@ -82,7 +82,7 @@ class _Maps:
     last: Tensor
     """[N, 2] int32, index of the last real cell"""
     cell: float
-    up: int
+    up: float
     """1, or -1 where the world is turned upside down (a walled map)"""
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ def _maps(terrain: Terrain | TerrainBatch, points: Tensor, border: Border) -> _M
         if points.dim() < 2 or points.shape[0] != len(terrain):
             raise TerrainError(f"points have shape {list(points.shape)}, expected [{len(terrain)}, ..., 3], a row a terrain")
         heights, min_point, last_cell = terrain.heights, terrain.min_point, (terrain.size - 1).int()
-    up = 1 if border == "open" else -1
+    up = 1.0 if border == "open" else -1.0
     heights = up * heights.detach().to(points.dtype)
     return _Maps(torch.stack([heights, -heights]), min_point.to(points.dtype), last_cell, terrain.cell, up)
 

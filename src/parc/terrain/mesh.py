@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 import torch
-import trimesh
 
 from parc.errors import FormatError, TerrainError
 from parc.run.atomic import write_bytes_atomically
@@ -45,20 +44,22 @@ DEFAULT_MESH = MeshSampling()
 
 
 def read_mesh(path: Path | str, settings: MeshSampling = DEFAULT_MESH) -> Terrain:
+    import trimesh  # takes longer to import than all of parc.terrain
+
     path = Path(path)
     if path.suffix.lower() not in MESH_SUFFIXES:
         raise FormatError(f"'{path.name}' is not a mesh file; expected {', '.join(MESH_SUFFIXES)}")
     if not path.is_file():
         raise FormatError(f"there is no mesh '{path}'")
     try:
-        mesh = trimesh.load(path, force="mesh", process=False)
-        vertices, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64)
+        mesh = trimesh.load_mesh(path, process=False)
+        vertices, faces = np.asarray(mesh.vertices, np.float64), np.asarray(mesh.faces, np.int64)
     except Exception as problem:  # trimesh's loaders raise whatever their formats do
         raise FormatError(f"'{path}' cannot be read as a mesh: {problem}") from problem
     if len(faces) == 0:
         raise FormatError(f"'{path}' holds no triangles")
     if settings.up == "y" or (settings.up == "auto" and path.suffix.lower() == ".glb"):
-        vertices = vertices[:, [0, 2, 1]] * (1, -1, 1)
+        vertices = vertices[:, [0, 2, 1]] * np.array((1.0, -1.0, 1.0))
     return terrain_from_mesh(vertices * settings.scale, faces, settings)
 
 
@@ -116,6 +117,8 @@ def terrain_mesh(terrain: Terrain, skirt: float = 0.5) -> tuple[np.ndarray, np.n
 
 def write_mesh(terrain: Terrain, path: Path | str) -> None:
     """By extension; .glb is y up as that format wants, the others z up."""
+    import trimesh
+
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:
@@ -124,6 +127,7 @@ def write_mesh(terrain: Terrain, path: Path | str) -> None:
     if suffix == ".glb":
         vertices = vertices[:, [0, 2, 1]] * np.array((1, 1, -1), np.float32)
     data = trimesh.Trimesh(vertices, faces, process=False).export(file_type=suffix[1:])
+    assert isinstance(data, str | bytes)
     write_bytes_atomically(path, data.encode() if isinstance(data, str) else data)
 
 

@@ -1,9 +1,11 @@
 """Terrains on disk.
 
 A `.terrain` file is safetensors: `heights` [X, Y] and `min_point` [2], `bounds` [X, Y, 2] where there are any, and in the
-header `{"format": "parc.terrain", "cell": "0.4"}`. Images and meshes are read and written by their extension.
+header `{"parc.terrain": {"cell": 0.4}}` (one key: safetensors writes several in any order, and equal terrains shall be
+equal files). Images and meshes are read and written by their extension.
 """
 
+import json
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -45,7 +47,7 @@ def save_terrain(terrain: Terrain, path: Path | str) -> None:
         if terrain.bounds is not None:
             tensors["bounds"] = terrain.bounds
         on_cpu = {name: tensor.detach().float().cpu().clone().contiguous() for name, tensor in tensors.items()}
-        write_bytes_atomically(path, save(on_cpu, {"format": _FORMAT, "cell": repr(terrain.cell)}))
+        write_bytes_atomically(path, save(on_cpu, {_FORMAT: json.dumps({"cell": terrain.cell})}))
     else:
         raise FormatError(f"cannot write a terrain to '{path.name}'; expected {', '.join(('.terrain', '.png', *MESH_SUFFIXES))}")
 
@@ -59,13 +61,15 @@ def _read(path: Path) -> Terrain:
             tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as problem:
         raise FormatError(f"'{path}' is not a terrain file, or is damaged: {problem}") from problem
-    if header.get("format") != _FORMAT or not {"heights", "min_point"} <= tensors.keys():
+    if _FORMAT not in header or not {"heights", "min_point"} <= tensors.keys():
         raise FormatError(
-            f"'{path}' is a safetensors file, but not a terrain: it needs heights, min_point and the format '{_FORMAT}'"
+            f"'{path}' is a safetensors file, but not a terrain: it needs heights, min_point and '{_FORMAT}' in its header"
         )
     try:
-        return Terrain(tensors["heights"], tensors["min_point"], float(header["cell"]), tensors.get("bounds"))
-    except (KeyError, ValueError) as problem:
+        return Terrain(
+            tensors["heights"], tensors["min_point"], float(json.loads(header[_FORMAT])["cell"]), tensors.get("bounds")
+        )
+    except (KeyError, ValueError, TypeError) as problem:
         raise FormatError(f"'{path}' does not say how large its cells are") from problem
     except TerrainError as problem:
         raise TerrainError(f"'{path}': {problem}") from problem

@@ -2,8 +2,8 @@
 
     duration, root position 3, root 4, chest 4, neck 4, right hip 4, knee 1, ankle 4, shoulder 4, elbow 1, left the same 14
 
-Its world is y up with z to the right and quaternions are wxyz; ours is (x, -z, y), a quarter turn about x, which the vector part of a
-quaternion follows. DeepMimic's arms hang down in the zero pose and ours point sideways, so shoulders are multiplied on the
+Its world is y up with z to the right and quaternions are wxyz; ours is (x, -z, y), a quarter turn about x, which the vector part
+of a quaternion follows. DeepMimic's arms hang down in the zero pose and ours point sideways, so shoulders are multiplied on the
 right by a quarter turn about x, +90 degrees on the right side and -90 on the left. Its knees bend the other way round.
 The body is the paper's humanoid, bone for bone. There are no contacts and no terrain: flat ground at height 0 is given.
 """
@@ -43,7 +43,9 @@ def read_deepmimic(text: str, character: Character, name: str) -> Clip:
         index = character.index(body)
         joint = character.bodies[index].joint
         if joint.is_ball != (width == 4) or joint.is_hinge != (width == 1):
-            raise FormatError(f"{name}: DeepMimic's '{body}' has {width} numbers, which does not fit character '{character.name}'")
+            raise FormatError(
+                f"{name}: DeepMimic's '{body}' has {width} numbers, which does not fit character '{character.name}'"
+            )
         joint_rot[:, index - 1] = _joint(rows[:, column : column + width], body, joint.axes)
         column += width
     motion = Motion(
@@ -64,7 +66,9 @@ def _parse(text: str, name: str) -> dict[str, Any]:
     except ValueError as error:
         raise FormatError(f"{name} is not JSON ({error})") from None
     content = field.block(content, "the file", name)
-    field.check_keys(content, ("Frames",), ("Loop", "Frames", "RightJoints", "LeftJoints", "EnableCycleSyncRootPos"), "the file", name)
+    field.check_keys(
+        content, ("Frames",), ("Loop", "Frames", "RightJoints", "LeftJoints", "EnableCycleSyncRootPos"), "the file", name
+    )
     return content
 
 

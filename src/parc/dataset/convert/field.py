@@ -42,7 +42,8 @@ def numbers(value: Any, shape: tuple[int | None, ...], field: str, name: str) ->
     if array.ndim != len(shape) or any(want is not None and want != have for want, have in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("*" if n is None else str(n) for n in shape)
         raise FormatError(f"{name}: {field} has shape {list(array.shape)}, expected [{wanted}]")
-    return torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
+    with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which the motion or terrain refuses by name
+        return torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
 
 
 def number(value: Any, field: str, name: str) -> float:
@@ -54,7 +55,7 @@ def number(value: Any, field: str, name: str) -> float:
 
 
 def loops(value: Any, name: str) -> bool:
-    """Loop mode as a name (CLAMP, WRAP, any case), a number (0, 1) or the enum member MimicKit and the paper's code call LoopMode."""
+    """Loop mode as a name (CLAMP, WRAP, any case), a number (0, 1) or a stored member of the enum LoopMode."""
     if isinstance(value, Record) and value.arguments:
         value = value.arguments[0]
     if isinstance(value, str) and value.lower() in _LOOP_MODES:

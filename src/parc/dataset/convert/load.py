@@ -82,7 +82,9 @@ def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
 
 def _read_pickle(content: Any, character: Character, name: str) -> Clip:
     if isinstance(content, Record) and "frames" in {key.lstrip("_") for key in content.state}:
-        content = {key.lstrip("_"): value for key, value in content.state.items()}  # MimicKit's first files pickled the object itself
+        content = {
+            key.lstrip("_"): value for key, value in content.state.items()
+        }  # MimicKit's first files pickled the object itself
     if not isinstance(content, dict):
         raise FormatError(f"{name} holds a {type(content).__name__}, expected a dict with '{BLOCKS[0]}' or 'frames'")
     if "motion_data" in content:

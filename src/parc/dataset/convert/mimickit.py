@@ -1,7 +1,7 @@
 """MimicKit motion files: `.pkl`, one dict of `loop_mode` (0 clamp, 1 wrap), `fps` and `frames` [T, 6+D].
 
-A frame is the root's position, its exponential map, and the joint coordinates in the character's order. Contacts and terrain have no
-place in the format: reading gives no contacts and flat ground at height 0, writing drops them.
+A frame is the root's position, its exponential map, and the joint coordinates in the character's order. Contacts and terrain have
+no place in the format: reading gives no contacts and flat ground at height 0, writing drops them.
 """
 
 from parc.character.character import Character

@@ -1,4 +1,4 @@
-"""Our own file of a single clip, `.motion`: a shard of one clip (see `parc.dataset.shard`), everything the clip holds, bit for bit."""
+"""Our own file of a single clip, `.motion`: a shard of one clip (see `parc.dataset.shard`), all it holds, bit for bit."""
 
 from pathlib import Path
 

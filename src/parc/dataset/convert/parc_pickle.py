@@ -8,8 +8,8 @@ A block may be None. An unknown field of motion_data or terrain_data is an error
 there. Without terrain the clip stands on flat ground of height 0. Our provenance travels as JSON text in misc_data.
 
 The older layout is one dict: `frames` [T, 6+D] = root position, root exponential map, joint coordinates, `contacts` [T,B], `fps`,
-`loop_mode`, and `terrain`, an object of class SubTerrain whose attributes hf, hf_maxmin, min_point and dxdy are read from an inert
-record. What the new layout keeps in misc_data sits in the same dict, so unknown fields are passed over there.
+`loop_mode`, and `terrain`, an object of class SubTerrain whose attributes hf, hf_maxmin, min_point and dxdy are read from an
+inert record. What the new layout keeps in misc_data sits in the same dict, so unknown fields are passed over there.
 """
 
 import json
@@ -108,10 +108,12 @@ def read_legacy(content: dict, character: Character, name: str) -> Clip:
     else:
         if not isinstance(stored, Record):
             raise FormatError(f"{name}: terrain is a {type(stored).__name__}, expected an object of class SubTerrain")
-        values = {key: stored.state[key] for key in ("hf", "hf_maxmin", "min_point") if key in stored.state}
+        values: dict[str, Any] = {key: stored.state[key] for key in ("hf", "hf_maxmin", "min_point") if key in stored.state}
         spacing = stored.state.get("dxdy", stored.state.get("dx"))
         if spacing is not None:
-            spacing = field.numbers(np.atleast_1d(spacing) if not isinstance(spacing, Record) else spacing, (None,), "terrain.dxdy", name)
+            spacing = field.numbers(
+                np.atleast_1d(spacing) if not isinstance(spacing, Record) else spacing, (None,), "terrain.dxdy", name
+            )
             if len(spacing) == 0 or not torch.allclose(spacing, spacing[:1].expand_as(spacing)):
                 raise FormatError(f"{name}: terrain.dxdy is {spacing.tolist()}, expected square cells")
             values["dx"] = float(spacing[0])
@@ -132,7 +134,7 @@ def write_legacy(clip: Clip, character: Character) -> bytes:
 
 
 def read_frames(content: dict, character: Character, name: str) -> Motion:
-    """`frames` [T, 6+D] with fps and loop mode, shared by the older layout and MimicKit; fps 30 and CLAMP where they are missing."""
+    """`frames` [T, 6+D] with fps and loop mode, for the older layout and MimicKit; 30 fps and CLAMP where they are missing."""
     frames = field.numbers(content.get("frames"), (None, 6 + character.num_dof), "frames", name)
     contacts = content.get("contacts")
     return Motion(

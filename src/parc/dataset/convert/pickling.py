@@ -1,7 +1,7 @@
 """Writing pickles that old and new numpy both can read.
 
-numpy 2 writes its own new module name, `numpy._core`, which numpy 1 does not know; numpy 2 still reads the old one. A pickle names
-each function by module and name, so writing the old module name is all it takes. In the same way `Disguised` objects are
+numpy 2 writes its own new module name, `numpy._core`, which numpy 1 does not know; numpy 2 still reads the old one. A pickle
+names each function by module and name, so writing the old module name is all it takes. In the same way `Disguised` objects are
 written under the name of a class that need not exist here.
 """
 
@@ -22,7 +22,11 @@ def portable_dumps(value: Any) -> bytes:
     return buffer.getvalue()
 
 
-class _PortablePickler(pickle._Pickler):  # type: ignore[name-defined]  # the C one offers no way to rename a global
+_PythonPickler: Any = pickle._Pickler  # type: ignore[attr-defined, unused-ignore]
+"""The pickler written in Python: the one in C offers no way to rename a global."""
+
+
+class _PortablePickler(_PythonPickler):
     def save_global(self, obj: Any, name: str | None = None) -> None:
         module = getattr(obj, "__module__", None) or ""
         if module.startswith("numpy._core"):

@@ -1,7 +1,7 @@
 """Reading other people's pickles without running anything in them.
 
-A pickle is a program: it names functions ("globals") and calls them. This reader allows only the names that numpy arrays and plain
-containers are made of, and even those are bound to the inert stand-ins below, which copy bytes into an array after checking
+A pickle is a program: it names functions ("globals") and calls them. This reader allows only the names that numpy arrays and
+plain containers are made of, and even those are bound to the inert stand-ins below, which copy bytes into an array after checking
 their type and size; numpy's own reconstruction code is never reached. Objects of a few known foreign classes (the paper's old
 terrain class, torch tensors) become a `Record`, which holds the values stored with the object and can do nothing; nothing is
 imported for them. Any other name raises a `FormatError` that says it, before the call that uses it.
@@ -58,7 +58,7 @@ def safe_loads(data: bytes, name: str) -> Any:
 
 
 def _check_structure(data: bytes, name: str) -> None:
-    """Refuse sizes beyond the file's end and memo slots beyond the number of operations: both would reserve memory for nothing."""
+    """Refuse sizes beyond the file's end and memo slots beyond the number of operations: both reserve memory for nothing."""
     operations = 0
     try:
         for operation, argument, _ in pickletools.genops(data):
@@ -84,8 +84,9 @@ class _Unpickler(pickle.Unpickler):
             return _NUMPY_NAMES[attribute]
         if parent in _NUMPY_MODULES and child in ("multiarray", "numeric", "_multiarray_umath") and attribute in _NUMPY_NAMES:
             return _NUMPY_NAMES[attribute]
-        if (module, attribute) in _PLAIN_NAMES:
-            return _PLAIN_NAMES[module, attribute]
+        plain = (_PYTHON_2_MODULES.get(module, module), attribute)
+        if plain in _PLAIN_NAMES:
+            return _PLAIN_NAMES[plain]
         if attribute in INERT_CLASSES or module.split(".")[0] == "torch":
             return _record_class(f"{module}.{attribute}")
         raise FormatError(f"{self._name} is refused: it would call '{module}.{attribute}', only arrays and plain values are read")
@@ -114,7 +115,7 @@ class _Dtype:
 
     def __init__(self, name: Any, *_: Any) -> None:
         self.name = str(name)
-        self.order = "="
+        self.order: Literal["<", ">", "|", "="] = "="
 
     def __setstate__(self, state: tuple) -> None:
         if len(state) > 1 and state[1] in ("<", ">", "|", "="):
@@ -124,7 +125,7 @@ class _Dtype:
         dtype = np.dtype(self.name)
         if dtype.kind not in _SCALAR_KINDS:
             raise ValueError(f"an array of type {self.name!r} is not numeric")
-        return dtype.newbyteorder(self.order) if self.order in "<>" else dtype
+        return dtype.newbyteorder(self.order) if self.order in ("<", ">") else dtype
 
 
 class _Array:
@@ -158,7 +159,7 @@ def _scalar(dtype: _Dtype, data: Any = None) -> Any:
     return _as_array(data, dtype.resolve(), (), "C").item()
 
 
-def _bytes_of(data: Any, codec: str = "latin1") -> bytes:
+def _bytes_of(data: Any = b"", codec: str = "latin1") -> bytes:
     """Bytes, also where an old protocol stored them as text."""
     if isinstance(data, str) and codec in ("latin1", "latin-1"):
         return data.encode("latin1")
@@ -170,7 +171,7 @@ def _bytes_of(data: Any, codec: str = "latin1") -> bytes:
 def _object_of(cls: Any, *_: Any) -> Any:
     """Stand-in of copyreg's helper of old protocols; only records may be made through it."""
     if isinstance(cls, type) and issubclass(cls, Record):
-        return cls()
+        return cls.__new__(cls)
     raise ValueError("an object of an unexpected class")
 
 
@@ -180,7 +181,7 @@ class _Sealed:
     __slots__ = ("_function",)
 
     def __init__(self, function: Callable) -> None:
-        object.__setattr__(self, "_function", function)
+        self._function = function
 
     def __call__(self, *arguments: Any) -> Any:
         return self._function(*arguments)
@@ -196,14 +197,15 @@ _NUMPY_NAMES: dict[str, Callable] = {
     "dtype": _Dtype,
     "ndarray": _Array,
 }
+_PYTHON_2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
+"""Protocols 0 to 2 write these names, whatever Python wrote them."""
 _PLAIN_NAMES: dict[tuple[str, str], Callable] = {
     ("_codecs", "encode"): _Sealed(_bytes_of),
+    ("builtins", "bytes"): _Sealed(_bytes_of),
     ("builtins", "bytearray"): _Sealed(_bytes_of),
     ("collections", "OrderedDict"): OrderedDict,
     ("copyreg", "_reconstructor"): _Sealed(_object_of),
-    ("copy_reg", "_reconstructor"): _Sealed(_object_of),
     ("builtins", "object"): object,
-    ("__builtin__", "object"): object,
     ("builtins", "set"): set,
     ("builtins", "frozenset"): frozenset,
 }

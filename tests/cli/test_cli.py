@@ -1,0 +1,240 @@
+"""The command line by its contract: results as JSON on the last line, bad input as one sentence with exit code 2."""
+
+import json
+import os
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from parc.cli.main import COMMANDS, main
+from parc.dataset import save_clip
+from parc.dataset.clip import Clip
+from parc.dataset.convert.native import write_native
+from parc.dataset.stroll import stroll
+from parc.path.path import TerrainPath
+from parc.terrain.terrain import Terrain
+
+
+@pytest.fixture(scope="module")
+def walk() -> Clip:
+    return stroll(Terrain.flat((14, 8)), TerrainPath(torch.tensor([[0.4, 1.2, 0.0], [4.4, 1.2, 0.0]])))
+
+
+@pytest.fixture
+def motion_file(walk: Clip, tmp_path: Path) -> Path:
+    file = tmp_path / "walk.motion"
+    save_clip(walk, file)
+    return file
+
+
+@pytest.fixture
+def terrain_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    file = tmp_path / "boxes.terrain"
+    assert main(["terrain", "make", "boxes", "-o", str(file), "--seed", "3"]) == 0
+    capsys.readouterr()
+    return file
+
+
+def result_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict:
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def sentence_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one sentence of a refused call."""
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    lines = captured.err.strip().splitlines()
+    assert len(lines) == 1, captured.err
+    assert lines[0].startswith("parc: ")
+    assert "Traceback" not in captured.err
+    return lines[0]
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"parc {name} " in listed for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_and_the_common_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*name.split(), "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert all(option in text for option in ("--seed", "--device", "--json"))
+
+
+def test_metrics_of_a_clip(motion_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = result_of(["metrics", str(motion_file)], capsys)
+    assert result["clip"] == "stroll"
+    assert {"tpl", "tcl", "hjf_paper", "hjf_code", "fwd", "frames", "pen_mm", "foot_skate"} <= result.keys()
+    assert result["hand_f1"] is None, "a value that has no meaning is null, not NaN"
+
+
+def test_convert_there_and_back(motion_file: Path, tmp_path: Path, walk: Clip, capsys: pytest.CaptureFixture[str]) -> None:
+    for layout in ("parc", "legacy"):
+        there, back = tmp_path / f"{layout}.pkl", tmp_path / f"{layout}.motion"
+        result_of(["convert", str(motion_file), str(there), "--layout", layout], capsys)
+        result_of(["convert", str(there), str(back)], capsys)
+        before = result_of(["metrics", str(motion_file)], capsys)
+        after = result_of(["metrics", str(back)], capsys)
+        assert after["tpl"] == pytest.approx(before["tpl"], abs=1e-3)
+        assert after["tcl"] == pytest.approx(before["tcl"], abs=1e-3)
+        assert after["frames"] == len(walk.motion)
+
+
+def test_same_seed_same_terrain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / f"{k}.terrain" for k in range(3)]
+    for file, seed in zip(files, (5, 5, 6), strict=True):
+        result_of(["terrain", "make", "walks", "-o", str(file), "--seed", str(seed)], capsys)
+    a, b, c = (file.read_bytes() for file in files)
+    assert a == b != c
+
+
+@pytest.mark.parametrize("kind", ["flat", "boxes", "walks", "stairs", "course"])
+def test_every_kind_of_terrain_can_be_made_and_shown(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "made.terrain"
+    made = result_of(["terrain", "make", kind, "-o", str(file)], capsys)
+    shown = result_of(["terrain", "show", str(file)], capsys)
+    assert made["cells"] == shown["cells"]
+    assert made["highest"] == shown["highest"]
+
+
+def test_a_slice_and_a_picture_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course, piece, picture = tmp_path / "course.terrain", tmp_path / "piece.terrain", tmp_path / "piece.png"
+    result_of(["terrain", "make", "course", "-o", str(course)], capsys)
+    result = result_of(["terrain", "make", "slice", str(course), "-o", str(piece), "--picture", str(picture)], capsys)
+    assert result["cells"] == [16, 16]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_path_is_planned_and_written(terrain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "path.json"
+    result = result_of(["path", str(terrain_file), "-o", str(out), "--start", "1,1", "--goal", "14,14"], capsys)
+    np.testing.assert_allclose(result["nodes"][0][:2], [0.4, 0.4], atol=1e-5)
+    np.testing.assert_allclose(result["nodes"][-1][:2], [5.6, 5.6], atol=1e-5)
+    assert out.exists()
+
+
+def test_a_folder_becomes_a_data_set_and_bad_files_are_named(
+    walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "files", tmp_path / "set"
+    folder.mkdir()
+    save_clip(walk, folder / "good.pkl")
+    (folder / "bad.pkl").write_bytes(b"not a pickle")
+    result = result_of(["dataset", "import", str(folder), "-o", str(out)], capsys)
+    assert (result["imported"], list(result["failed"])) == (1, ["bad.pkl"])
+    again = result_of(["dataset", "import", str(folder), "-o", str(out)], capsys)
+    assert (again["imported"], again["already_there"]) == (0, 1)
+    assert result_of(["dataset", "show", str(out)], capsys)["clips"] == 1
+    assert result_of(["metrics", str(out)], capsys)["frames"] == len(walk.motion)
+    result_of(["dataset", "card", str(out), "-o", str(tmp_path / "card.md")], capsys)
+    assert (tmp_path / "card.md").read_text().startswith("#")
+    merged = result_of(["dataset", "merge", str(out), "-o", str(tmp_path / "merged")], capsys)
+    assert merged["clips"] == 1
+
+
+class _Hostile:
+    """A pickle that would run a command when opened."""
+
+    def __init__(self, proof: Path) -> None:
+        self.proof = proof
+
+    def __reduce__(self) -> tuple:
+        return os.system, (f"touch {self.proof}",)
+
+
+def bad_files(folder: Path, walk: Clip) -> dict[str, Path]:
+    """One file for each way to be wrong."""
+    good = folder / "good.pkl"
+    save_clip(walk, good)
+    outer = pickle.loads(good.read_bytes())
+    motion = pickle.loads(outer["motion_data"])
+    terrain = pickle.loads(outer["terrain_data"])
+
+    def write(name: str, **blocks: dict) -> Path:
+        file = folder / f"{name}.pkl"
+        file.write_bytes(pickle.dumps({**outer, **{k: pickle.dumps(v) for k, v in blocks.items()}}))
+        return file
+
+    nan = motion["root_pos"].copy()
+    nan[3, 1] = np.nan
+    nan_heights = terrain["hf"].copy()
+    nan_heights[0, 0] = np.nan
+    (folder / "truncated.pkl").write_bytes(good.read_bytes()[:700])
+    (folder / "hostile.pkl").write_bytes(pickle.dumps(_Hostile(folder / "ran")))
+    (folder / "picture.pkl").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "text.txt").write_text("{")
+    return {
+        "missing": folder / "nowhere.pkl",
+        "unknown extension": folder / "walk.xyz",
+        "truncated": folder / "truncated.pkl",
+        "hostile": folder / "hostile.pkl",
+        "not a pickle": folder / "picture.pkl",
+        "broken text": folder / "text.txt",
+        "NaN motion": write("nan", motion_data={**motion, "root_pos": nan}),
+        "wrong shape": write("shape", motion_data={**motion, "joint_rot": motion["joint_rot"][:, :5]}),
+        "zero length": write("empty", motion_data={k: v[:0] if isinstance(v, np.ndarray) else v for k, v in motion.items()}),
+        "unknown field": write("field", motion_data={**motion, "extra_field": 1}),
+        "NaN terrain": write("nan_terrain", terrain_data={**terrain, "hf": nan_heights}),
+        "zero cells": write("no_cells", terrain_data={**terrain, "hf": terrain["hf"][:0], "hf_maxmin": terrain["hf_maxmin"][:0]}),
+    }
+
+
+def test_bad_motion_files_get_one_sentence(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sentences = {kind: sentence_of(["metrics", str(file)], capsys) for kind, file in bad_files(tmp_path, walk).items()}
+    assert not (tmp_path / "ran").exists(), "a hostile pickle ran its command"
+    assert len(set(sentences.values())) == len(sentences)
+    assert "frame 3" in sentences["NaN motion"]
+    assert "extra_field" in sentences["unknown field"]
+
+
+def test_bad_terrains_get_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    (tmp_path / "broken.obj").write_text("v nothing")
+    (tmp_path / "broken.terrain").write_bytes(b"\0" * 20)
+    for file in ("broken.png", "broken.obj", "broken.terrain", "nowhere.terrain", "name.docx"):
+        assert file in sentence_of(["terrain", "show", str(tmp_path / file)], capsys)
+    sentence_of(["terrain", "make", "flat", "--size", "0", "4", "-o", str(tmp_path / "t.terrain")], capsys)
+    assert not (tmp_path / "t.terrain").exists()
+
+
+def test_bad_paths_get_one_sentence(terrain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "0-15" in sentence_of(["path", str(terrain_file), "--start", "0,0", "--goal", "99,0"], capsys)
+    assert "cell" in sentence_of(["path", str(terrain_file), "--start", "0;0", "--goal", "3,3"], capsys)
+    sentence_of(["path", str(terrain_file), "--start", "0,0"], capsys)
+    from parc.terrain import save_terrain
+
+    heights = torch.zeros(16, 16)
+    heights[8, 8] = 50.0
+    tower = tmp_path / "tower.terrain"
+    save_terrain(Terrain(heights, torch.zeros(2)), tower)
+    assert "reach" in sentence_of(["path", str(tower), "--start", "1,1", "--goal", "8,8"], capsys)
+
+
+def test_an_unfitting_clip_and_other_mistakes(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no command" in sentence_of(["dance"], capsys)
+    assert "not a folder" in sentence_of(["dataset", "import", str(tmp_path / "nothing"), "-o", str(tmp_path / "o")], capsys)
+    sentence_of(["dataset", "show", str(tmp_path)], capsys)
+    motion = walk.motion
+    small = replace(walk, motion=replace(motion, joint_rot=motion.joint_rot[:, :5], contacts=motion.contacts[:, :6]))
+    file = tmp_path / "small.motion"
+    file.write_bytes(write_native(small))
+    assert "bodies" in sentence_of(["metrics", str(file)], capsys)
+    if not torch.cuda.is_available():
+        assert "GPU" in sentence_of(["bench", "sdf", "--device", "cuda"], capsys)
+
+
+def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["terrain", "make", "boxes", "-o", "x.terrain", "--boxxes", "3"])
+    assert stop.value.code == 2
+    assert not Path("x.terrain").exists()
+    assert "boxxes" in capsys.readouterr().err

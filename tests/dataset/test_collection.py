@@ -1,0 +1,107 @@
+"""Merging, weighting and describing data sets."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.dataset import Dataset, DatasetWriter, WeightSettings, card_json, card_markdown, data_card, merge, sampling_weights
+from parc.dataset.entry import ClipEntry
+from parc.errors import DatasetError, SettingsError
+
+
+def store(folder, clips):
+    with DatasetWriter(folder, humanoid()) as writer:
+        writer.append(clips)
+    return folder
+
+
+def entry(clip_maker, skill: str, frames: int) -> ClipEntry:
+    return ClipEntry.of(clip_maker("x", frames=frames, skill=skill))
+
+
+def test_merge_keeps_every_clip_in_order(tmp_path, make_clip, same, character):
+    first, second = [make_clip(f"a{i}", i) for i in range(3)], [make_clip(f"b{i}", 10 + i) for i in range(2)]
+    merged = merge([store(tmp_path / "1", first), store(tmp_path / "2", second)], tmp_path / "out", character)
+    assert all(map(same, merged, first + second)) and len(merged) == 5
+
+
+def test_merge_of_equal_names(tmp_path, make_clip, character):
+    sources = [store(tmp_path / "1", [make_clip("a", 1)]), store(tmp_path / "2", [make_clip("a", 2)])]
+    with pytest.raises(DatasetError, match="already has a clip 'a'"):
+        merge(sources, tmp_path / "out", character)
+    assert merge(sources, tmp_path / "renamed", character, rename=True).names == ["a", "a_2"]
+
+
+def test_merge_chooses_and_checks_before_it_writes(tmp_path, make_clip, character):
+    source = store(tmp_path / "1", [make_clip(str(i), i, skill="climb" if i % 2 else "run") for i in range(6)])
+    assert merge([source], tmp_path / "out", character, keep=lambda e: e.skill == "climb").names == ["1", "3", "5"]
+    with pytest.raises(DatasetError, match="not a data set"):
+        merge([source, tmp_path / "none"], tmp_path / "out2", character)
+    assert not (tmp_path / "out2").exists()
+
+
+def test_weights_by_hand(make_clip):
+    """Skills of 90 and 10 frames: sqrt gives 3 to 1; inside, in proportion to the length."""
+    entries = [entry(make_clip, "run", 60), entry(make_clip, "run", 30), entry(make_clip, "climb", 10)]
+    assert torch.allclose(sampling_weights(entries), torch.tensor([0.5, 0.25, 0.25]))
+    every_frame = sampling_weights(entries, WeightSettings(skill_power=1.0))
+    assert torch.allclose(every_frame, torch.tensor([0.6, 0.3, 0.1]))
+    every_skill = sampling_weights(entries, WeightSettings(skill_power=0.0))
+    assert torch.allclose(every_skill, torch.tensor([1 / 3, 1 / 6, 1 / 2]))
+
+
+def test_weights_of_clips_shorter_than_a_window(make_clip):
+    entries = [entry(make_clip, "run", 60), entry(make_clip, "run", 10), entry(make_clip, "climb", 12)]
+    weights = sampling_weights(entries, WeightSettings(window=0.5))
+    assert weights.tolist() == [1.0, 0.0, 0.0]
+    with pytest.raises(DatasetError, match="longer than the window of 3 s"):
+        sampling_weights(entries, WeightSettings(window=3.0))
+    for bad in ({"skill_power": 2.0}, {"window": -1.0}, {"window": math.nan}):
+        with pytest.raises(SettingsError):
+            WeightSettings(**bad)
+
+
+def test_card_counts(tmp_path, make_clip):
+    clips = [make_clip(f"c{i}", i, frames=30 * (i + 1), skill="climb" if i else "run", path=i == 0) for i in range(3)]
+    store(tmp_path / "set", clips)
+    card = data_card(Dataset.open(tmp_path / "set"))
+    assert card["clips"] == 3 and card["frames"] == 180 and card["minutes"] == pytest.approx(0.1)
+    assert card["skills"] == {
+        "climb": {"clips": 2, "minutes": pytest.approx(5 / 60)},
+        "run": {"clips": 1, "minutes": pytest.approx(1 / 60)},
+    }
+    assert card["with_path"] == 1 and card["fps"] == {"30": 3}
+    assert list(card["lineage"]) == ["0", "1", "2"] and card["lineage"]["1"]["edits"] == {"cut": 1}
+    relief = max(float(c.terrain.heights.max() - c.terrain.heights.min()) for c in clips)
+    assert card["terrain_heights"]["relief"]["most"] == pytest.approx(relief)
+    mean = torch.cat([c.motion.contacts for c in clips]).mean()
+    assert card["contact_share"] == pytest.approx(float(mean), rel=1e-5)
+    assert json.loads(card_json(card)) == card
+    text = card_markdown(card)
+    assert "| climb | 2 | 0.08 |" in text and "3 clips, 180 frames" in text
+
+
+def test_card_of_nothing(tmp_path):
+    DatasetWriter(tmp_path, humanoid()).close()
+    card = data_card(Dataset.open(tmp_path))
+    assert card["clips"] == 0 and "0 clips" in card_markdown(card) and json.loads(card_json(card)) == card
+
+
+def test_an_entry_checks_itself(make_clip):
+    good = ClipEntry.of(make_clip("x"))
+    assert ClipEntry.from_dict(json.loads(json.dumps(good.to_dict()))) == good
+    for change, sentence in (
+        ({"frames": 0}, "frames is 0"), ({"frames": 1.5}, "frames is 1.5"), ({"fps": 0}, "fps is 0"),
+        ({"name": ""}, "name is ''"), ({"size": (0, 3)}, "size"),
+        ({"loops": 1}, "true or false"), ({"path_nodes": -1}, "path_nodes"),
+    ):  # fmt: skip
+        with pytest.raises(DatasetError, match=sentence):
+            replace(good, **change)
+    with pytest.raises(DatasetError, match="colour"):
+        ClipEntry.from_dict(good.to_dict() | {"colour": 1})
+    with pytest.raises(DatasetError, match="wrong type"):
+        ClipEntry.from_dict(good.to_dict() | {"provenance": {"iteration": "two"}})
