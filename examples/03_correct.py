@@ -21,6 +21,5 @@ sunk = replace(walk, motion=walk.motion.moved(shift=torch.tensor([0.0, 0.0, -0.0
 fixed = optimise([sunk], humanoid(), OptimiseSettings(iterations=200, step_size=0.004))[0]
 for name, clip in (("sunk", sunk), ("corrected", fixed)):
     result = measure_clips([clip], humanoid())[0]
-    print(
-        f"{name:<10} penetration {result['tpl']:7.3f} m   missed contact {result['tcl']:.3f} m   largest jerk {result['max_jerk']:.0f} m/s3"
-    )
+    sunk_by, missed, jerk = result["tpl"], result["tcl"], result["max_jerk"]
+    print(f"{name:<10} penetration {sunk_by:7.3f} m   missed contact {missed:.3f} m   largest jerk {jerk:.0f} m/s3")

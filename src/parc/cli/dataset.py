@@ -11,7 +11,7 @@ from parc.cli.command import Command, progress
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Command):
-    """Make a data set of a folder of motion files. Bad files are reported by name and skipped; run again to go on after a stop."""
+    """Make a data set of a folder of motion files. Bad files are named and skipped; run again to go on after a stop."""
 
     folder: Annotated[Path, tyro.conf.Positional]
     """searched recursively for .motion, .pkl and .txt files"""
@@ -44,9 +44,8 @@ class Import(Command):
     def show(self, result: dict[str, Any]) -> None:
         for file, sentence in result["failed"].items():
             print(f"  skipped {file}: {sentence}")
-        print(
-            f"{result['imported']} clips imported, {result['already_there']} already there, {len(result['failed'])} files not readable"
-        )
+        failed = len(result["failed"])
+        print(f"{result['imported']} clips imported, {result['already_there']} already there, {failed} files not readable")
         print(f"{result['out']} holds {result['clips']} clips, {result['minutes']:.1f} minutes")
 
 

@@ -1,10 +1,11 @@
 """Anchors: where hands and feet are held while they touch.
 
-A contact interval of a body is an unbroken run of labelled frames. Over each interval one of the body's points is chosen, the one that moves least and
-lies nearest to the terrain, and the anchor is its mean place, put onto the surface. Holding that point there removes sliding without forbidding a foot to
-roll: only one point is held.
+A contact interval of a body is an unbroken run of labelled frames. Over each interval one of the body's points is chosen,
+the one that moves least and lies nearest to the terrain, and the anchor is its mean place, put onto the surface. Holding
+that point there removes sliding without forbidding a foot to roll: only one point is held.
 
-All intervals of all clips at once: runs are numbered by a running count of their starts, and means are scatter-adds over run numbers.
+All intervals of all clips at once: runs are numbered by a running count of their starts, and means are scatter-adds over run
+numbers.
 """
 
 from typing import NamedTuple

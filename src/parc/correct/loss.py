@@ -1,8 +1,9 @@
 """Terms of the kinematic correction (the paper's appendix "Kinematic Motion Correction"), each a pure function of tensors.
 
 Sums run over frames, bodies and points of one clip; every function returns [N]. Padding frames are masked by `valid` [N, T].
-The jerk term is the paper's in position units: jerk over the limit times dt^3 is the distance by which a point misses a smooth path, so that one
-weight of 1000 means the same for metres of penetration, of missed contact and of jerk. (The paper writes m/s3, where jerk drowns all else.)
+The jerk term is the paper's in position units: jerk over the limit times dt^3 is the distance by which a point misses a
+smooth path, so that one weight of 1000 means the same for metres of penetration, of missed contact and of jerk. (The paper
+writes m/s3, where jerk drowns all else.)
 """
 
 import torch

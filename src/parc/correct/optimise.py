@@ -2,9 +2,10 @@
 
     L = w_reg L_reg + w_pen L_pen + w_contact L_contact + w_jerk L_jerk  (+ smoothness, sliding, anchors)
 
-Unknowns are the change against the source: a shift and a turn of the root and one coordinate for each degree of freedom, so hinges stay hinges. One
-iteration is a fixed list of tensor operations without host sync; on CUDA it is captured once as a graph and replayed. Clips that have
-converged stay in the batch (they cost nothing extra on a GPU) and the run stops when all have.
+Unknowns are the change against the source: a shift and a turn of the root and one coordinate for each degree of freedom, so
+hinges stay hinges. One iteration is a fixed list of tensor operations without host sync; on CUDA it is captured once as a
+graph and replayed. Clips that have converged stay in the batch (they cost nothing extra on a GPU) and the run stops when all
+have.
 """
 
 from collections.abc import Callable

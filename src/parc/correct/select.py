@@ -2,8 +2,8 @@
 
     L_motion = L_pen + L_contact + 1000 (end of path not reached)
 
-The paper's losses do not see a body that hangs in the air: a candidate that flies over a void touches nothing and penetrates nothing. A term for
-floating frames is added for that; weight 0 gives the paper's heuristic.
+The paper's losses do not see a body that hangs in the air: a candidate that flies over a void touches nothing and penetrates
+nothing. A term for floating frames is added for that; weight 0 gives the paper's heuristic.
 """
 
 from dataclasses import dataclass

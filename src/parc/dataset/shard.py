@@ -4,9 +4,10 @@
     heights [C]  bounds [D,2]     cells of all terrains, row by row; bounds of those clips that have them
     min_point [N,2]  path [P,3]   one for each clip; waypoints of all paths
 
-The header's metadata is one key, `parc.clips`, holding as JSON the version and one entry for each clip (one key, because safetensors
-writes several in any order, and equal clips shall be equal files); where a clip starts is the sum of the sizes before it. Opening maps the file into memory; a clip's tensors are views of it, read from disk when first touched. Writing into
-them changes neither the file nor what another reader sees. A `.motion` file is a shard of one clip.
+The header's metadata is one key, `parc.clips`, holding as JSON the version and one entry for each clip (one key, because
+safetensors writes several in any order, and equal clips shall be equal files); where a clip starts is the sum of the sizes
+before it. Opening maps the file into memory; a clip's tensors are views of it, read from disk when first touched. Writing
+into them changes neither the file nor what another reader sees. A `.motion` file is a shard of one clip.
 """
 
 import json

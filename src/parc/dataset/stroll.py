@@ -3,8 +3,8 @@
 No motion capture and no learning are needed for it, so it is the clip that examples, tests and first runs start from. Feet stand
 exactly still on the ground while labelled in contact. It climbs steps it can reach with a foot, nothing higher.
 
-Trace of one foot: it stands while the root passes from 0.3 m before its foothold to 0.3 m beyond, then swings to the foothold two steps on,
-lifted over whatever lies between.
+Trace of one foot: it stands while the root passes from 0.3 m before its foothold to 0.3 m beyond, then swings to the
+foothold two steps on, lifted over whatever lies between.
 """
 
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ def _foot_track(terrain: Terrain, route: _Route, s: np.ndarray, side: int, setti
     rises = np.abs(np.diff([h[0][2] for h in holds]))
     if rises.max(initial=0) > 2 * settings.highest_step:
         raise PathError(
-            f"the path climbs {rises.max():.2f} m within two steps; a stroll manages {2 * settings.highest_step:.2f} m, so plan around it"
+            f"the path climbs {rises.max():.2f} m within two steps, a stroll manages {2 * settings.highest_step:.2f} m"
         )
     stance = 0.5 * settings.step + 0.06
     ankle, yaw, planted = np.zeros((len(s), 3)), np.zeros(len(s)), np.zeros(len(s), bool)

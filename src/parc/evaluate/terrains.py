@@ -1,7 +1,8 @@
 """The fixed test set: 100 terrains nobody trains on, each with a path across it.
 
-Random walks on 32 x 32 cells, a different generator from the training terrains (random boxes), as in the paper, whose seeds are not public. The set is code:
-item i draws from SeedSequence([seed, version, i]), so it is the same everywhere; a change of any number here is a new VERSION.
+Random walks on 32 x 32 cells, a different generator from the training terrains (random boxes), as in the paper, whose seeds
+are not public. The set is code: item i draws from SeedSequence([seed, version, i]), so it is the same everywhere; a change
+of any number here is a new VERSION.
 """
 
 from dataclasses import dataclass

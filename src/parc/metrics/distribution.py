@@ -1,8 +1,8 @@
 """Sets of motions against each other: Frechet distance on fixed features, and diversity.
 
 The features are made by hand, not learned, so that numbers of different versions stay comparable. From every window of 15 frames
-(half a second), in the heading frame of its middle frame: root height above the ground below it, root velocity, pelvis tilt, body positions
-relative to the root at the first, middle and last frame, and contact labels averaged over the window.
+(half a second), in the heading frame of its middle frame: root height above the ground below it, root velocity, pelvis tilt,
+body positions relative to the root at the first, middle and last frame, and contact labels averaged over the window.
 
     FD = |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2))
 

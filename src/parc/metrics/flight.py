@@ -1,9 +1,10 @@
 """Flight: what a body does when it touches nothing. It must fall.
 
 A frame is airborne when every body is more than 5 cm from the terrain. The centre of mass must then accelerate at -9.81 m/s2: the
-acceleration at an airborne frame is that of the parabola fitted to the unbroken airborne frames up to three before and after it (at least
-four of them, or the frame is not judged). A frame *floats* when it is judged and its acceleration is off by more than half of g: gliding
-off a ledge and flying over a void are seen by this, while penetration and contact losses see neither.
+acceleration at an airborne frame is that of the parabola fitted to the unbroken airborne frames up to three before and after
+it (at least four of them, or the frame is not judged). A frame *floats* when it is judged and its acceleration is off by
+more than half of g: gliding off a ledge and flying over a void are seen by this, while penetration and contact losses see
+neither.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Skating: a body that is labelled in contact and yet slides.
 
-The contact point is the slowest of the body's points that are within 2 cm of its nearest one, so a foot that rolls over heel and toe does
-not skate; it does if even that point moves faster than 0.2 m/s while the label says contact in both frames.
+The contact point is the slowest of the body's points that are within 2 cm of its nearest one, so a foot that rolls over heel
+and toe does not skate; it does if even that point moves faster than 0.2 m/s while the label says contact in both frames.
 """
 
 import torch
