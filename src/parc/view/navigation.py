@@ -42,7 +42,7 @@ def draw_navigation(
     lines = [Lines(_over_steps(ends[~jumps]), palette.linear(palette.WALK), width=0.8, opacity=0.45)]
     if jumps.any():
         leaps = ends[jumps][:: -(-int(jumps.sum()) // _MOST_JUMPS)]
-        lines.append(Lines(arcs(leaps), palette.linear(palette.JUMP), width=0.9, opacity=0.75, hidden_opacity=0.08))
+        lines.append(Lines(arcs(leaps), palette.linear(palette.JUMP), width=1.2, opacity=0.7, hidden_opacity=0.08))
     balls: list[Rounds] = []
     if path is not None:
         route, balls = path_lines(path, terrain, width=4.0)
