@@ -6,6 +6,10 @@ Two engines implement it: `native` (MuJoCo on CPU threads) and `warp` (MuJoCo Wa
 `qpos` and `qvel` have MuJoCo's layout: root position 3, root quaternion 4 (wxyz, here only), then for each joint in body
 order a quaternion (ball, wxyz) or an angle (hinge); qvel: root linear velocity (world), root angular velocity (root frame), then
 3 or 1 a joint. `parc.physics.state` converts to and from motion frames.
+
+The tensors are for reading, except `terrain_row`; a state is changed by `reset` alone. A world whose state stops being finite,
+or whose targets are not finite, is put back to its last good state and stands still there, its `diverged` flag set, until
+it is reset.
 """
 
 from abc import ABC, abstractmethod
@@ -14,8 +18,17 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
+from parc.errors import SettingsError, TerrainError
 from parc.physics.contract import Contract
 from parc.terrain.terrain import TerrainBatch
+
+MAX_SPEED = 200.0
+"""m/s and rad/s; a world with any faster coordinate has diverged"""
+
+
+def out_of_bounds(qpos: Tensor, qvel: Tensor) -> Tensor:
+    """[N] worlds whose state is not finite or absurdly fast."""
+    return ~(qpos.isfinite().all(-1) & (qvel.abs() <= MAX_SPEED).all(-1))
 
 
 class World(ABC):
@@ -23,6 +36,8 @@ class World(ABC):
     contract: Contract
     num_worlds: int
     device: torch.device
+    cell: float
+    """side of a terrain cell, m; fixed for the life of a world"""
 
     qpos: Tensor
     """[N, nq]"""
@@ -33,7 +48,7 @@ class World(ABC):
     body_rot: Tensor
     """[N, B, 4] xyzw"""
     contacts: Tensor
-    """[N, B] 1 where the body touches the terrain after the last substep"""
+    """[N, B] 1 where the body touched the terrain in the last substep, else 0; 0 after a reset"""
     diverged: Tensor
     """[N] bool: state not finite or absurdly fast since the last reset of that world; such a world stands still until reset"""
     terrain_row: Tensor
@@ -41,11 +56,28 @@ class World(ABC):
 
     @abstractmethod
     def set_terrains(self, bank: TerrainBatch) -> None:
-        """The terrains worlds can be put on; replaces the bank, then every world must be reset."""
+        """The terrains worlds can be put on; replaces the bank and sets `terrain_row` to 0, then every world must be reset."""
 
     @abstractmethod
     def reset(self, mask: Tensor, qpos: Tensor, qvel: Tensor) -> None:
-        """Worlds where mask [N] is true take the state given ([N, nq], [N, nv]); body_pos and body_rot follow; no host sync."""
+        """Worlds where mask [N] is true take the state given ([N, nq], [N, nv]); body_pos and body_rot follow; no host sync.
+
+        A state that is not finite is not taken: the world keeps the one it has and is flagged as diverged.
+        """
+
+    def check_targets(self, targets: Tensor) -> None:
+        expected = (self.num_worlds, self.character.num_dof)
+        if tuple(targets.shape) != expected:
+            raise SettingsError(
+                f"targets have shape {list(targets.shape)}, expected {list(expected)} (worlds, degrees of freedom)"
+            )
+
+    def check_bank(self, bank: TerrainBatch) -> None:
+        if abs(bank.cell - self.cell) > 1e-6:
+            raise TerrainError(
+                f"the terrains have cells of {bank.cell} m, this world was made for cells of {self.cell} m; "
+                f"make the world with cell={bank.cell}"
+            )
 
     @abstractmethod
     def step(self, targets: Tensor) -> None:

@@ -1,0 +1,163 @@
+"""New clips: terrain -> path -> rollouts -> selection -> hesitation removal -> correction -> data set.
+
+Work is done in *units* of a few terrains, so that a GPU has enough to do. Unit u draws everything from SeedSequence([seed,
+iteration, u]) and is computed alone, so the clips do not depend on which process makes it, on how many there are, or on a
+stop in between. OUT is a data set; beside it
+
+    OUT/units/000012.json      unit 12 is done: names of its clips, and why the other terrains gave none
+
+is written after the unit's clips are. A unit that was interrupted is done again and gives the same clips, which are then
+found to be there.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from parc.correct.optimise import OptimiseSettings, optimise
+from parc.correct.select import Selection, SelectSettings, select
+from parc.dataset.clip import Clip, Provenance
+from parc.dataset.edit import mirror, remove_hesitation
+from parc.dataset.store import DatasetWriter
+from parc.errors import ParcError, PathError, SettingsError
+from parc.generate.generator import Generator
+from parc.generate.rollout import RolloutSettings, roll_out
+from parc.metrics.batch import ClipBatch
+from parc.path.plan import PlanSettings, plan_random_path
+from parc.run.atomic import write_bytes_atomically
+from parc.terrain.course import parkour_park
+from parc.terrain.procedural import RandomBoxes, random_boxes, random_slice
+from parc.terrain.terrain import Terrain
+
+
+@dataclass(frozen=True)
+class SynthesisSettings:
+    ground: Literal["boxes", "course"] = "boxes"
+    """random boxes (the paper's iterations 1 and 2) or slices of the 100 x 100 course (3 and 4)"""
+    boxes: RandomBoxes = field(default_factory=RandomBoxes)
+    slice_size: tuple[int, int] = (16, 16)
+    """cells"""
+    terrains_per_unit: int = 8
+    candidates: int = 64
+    """motions sampled for each path (paper)"""
+    keep: int = 1
+    """best motions kept of each path"""
+    rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    select: SelectSettings = field(default_factory=SelectSettings)
+    plan: PlanSettings = field(default_factory=PlanSettings)
+    optimise: OptimiseSettings | None = field(default_factory=OptimiseSettings)
+    """None: no kinematic correction"""
+    mirrored: bool = True
+    """add a mirrored copy of each clip"""
+    only_valid: bool = True
+    """drop clips that did not reach the end of their path or sink or float too much"""
+    shortest: int = 30
+    """frames"""
+
+    def __post_init__(self) -> None:
+        if self.candidates < self.keep or self.keep < 1 or self.terrains_per_unit < 1:
+            raise SettingsError(f"cannot keep {self.keep} of {self.candidates} candidates on {self.terrains_per_unit} terrains")
+
+
+def make_ground(settings: SynthesisSettings, rng: np.random.Generator) -> Terrain:
+    if settings.ground == "boxes":
+        return random_boxes(settings.boxes, rng)
+    return random_slice(parkour_park(), settings.slice_size, rng)
+
+
+def synthesise_unit(
+    generator: Generator, unit: int, seed: int, iteration: int, settings: SynthesisSettings = SynthesisSettings()
+) -> tuple[list[Clip], list[str]]:
+    """The clips of one unit, and a sentence for each terrain that gave none."""
+    character = generator.character
+    rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, unit]))
+    grounds, paths, refused = [], [], []
+    for k in range(settings.terrains_per_unit):
+        ground = make_ground(settings, rng)
+        try:
+            paths.append(plan_random_path(ground, rng, settings.plan))
+            grounds.append(ground)
+        except PathError as error:
+            refused.append(f"terrain {k}: {error}")
+    if not paths:
+        return [], refused
+    rollouts = roll_out(generator, grounds, paths, settings.candidates, settings.rollout, int(rng.integers(2**31)))
+    which = torch.arange(len(paths)).repeat_interleave(settings.candidates)
+    candidates = [
+        Clip(f"unit{unit:06d}_{row:04d}", motion, grounds[g], paths[g], character.fingerprint)
+        for row, (motion, g) in enumerate(zip(rollouts.motions(), which.tolist(), strict=True))
+    ]
+    selection = select(ClipBatch.stack(candidates, character, generator.device), rollouts.reached, settings.select)
+    chosen: list[Clip] = []
+    for g, rows in enumerate(selection.best(which, settings.keep)):
+        for rank, row in enumerate(rows):
+            if settings.only_valid and not bool(selection.valid[row]):
+                refused.append(f"terrain {g}: no valid candidate (best score {float(selection.score[row]):.1f})")
+                continue
+            name = f"it{iteration}_u{unit:06d}_t{g:02d}_{rank}"
+            clip = remove_hesitation(_with_provenance(candidates[row], name, selection, row, seed, iteration), character)
+            if len(clip.motion) < settings.shortest:
+                refused.append(f"terrain {g}: only {len(clip.motion)} frames")
+                continue
+            chosen.append(clip)
+    if chosen and settings.optimise is not None:
+        corrected = optimise(chosen, character, settings.optimise, generator.device)
+        chosen = [replace(after, name=before.name) for before, after in zip(chosen, corrected, strict=True)]
+    if settings.mirrored:
+        chosen += [replace(mirror(clip, character), name=f"{clip.name}_m") for clip in chosen]
+    return chosen, refused
+
+
+def synthesise(
+    generator: Generator,
+    out: Path | str,
+    units: Iterable[int],
+    seed: int = 0,
+    iteration: int = 1,
+    settings: SynthesisSettings = SynthesisSettings(),
+    on_unit: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Append the clips of units to the data set OUT, skipping units already done; returns the names written by this call.
+
+    `on_unit(unit, clips)` is called after each unit.
+    """
+    out = Path(out)
+    written: list[str] = []
+    with DatasetWriter(out, generator.character) as writer:
+        for unit in units:
+            marker = out / "units" / f"{unit:06d}.json"
+            if marker.exists():
+                continue
+            clips, refused = synthesise_unit(generator, unit, seed, iteration, settings)
+            missing = [clip for clip in clips if clip.name not in writer]
+            if missing:
+                written += writer.append(missing)
+            done = {"clips": [clip.name for clip in clips], "refused": refused}
+            write_bytes_atomically(marker, json.dumps(done, indent=1).encode())
+            if on_unit:
+                on_unit(unit, len(clips))
+    return written
+
+
+def read_unit(out: Path | str, unit: int) -> dict[str, list[str]]:
+    """What a finished unit gave."""
+    file = Path(out) / "units" / f"{unit:06d}.json"
+    try:
+        return json.loads(file.read_text())
+    except FileNotFoundError:
+        raise ParcError(f"unit {unit} of {out} is not done") from None
+
+
+def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int) -> Clip:
+    losses = {
+        "selection_score": float(selection.score[row]),
+        "selection_penetration": float(selection.penetration[row]),
+        "selection_contact": float(selection.contact[row]),
+    }
+    provenance = Provenance(source="generator", iteration=iteration, seed=seed, skill="generated", losses=losses)
+    return replace(clip, name=name, provenance=provenance)

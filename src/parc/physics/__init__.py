@@ -1,0 +1,1 @@
+"""The simulated world: MuJoCo on CPU threads, MuJoCo Warp on a GPU, one model and one interface."""
