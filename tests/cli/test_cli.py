@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from parc.character import humanoid
 from parc.cli.main import COMMANDS, main
-from parc.dataset import save_clip
+from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.dataset.convert.native import write_native
 from parc.dataset.stroll import stroll
@@ -87,6 +88,25 @@ def test_convert_there_and_back(motion_file: Path, tmp_path: Path, walk: Clip, c
         assert after["tpl"] == pytest.approx(before["tpl"], abs=1e-3)
         assert after["tcl"] == pytest.approx(before["tcl"], abs=1e-3)
         assert after["frames"] == len(walk.motion)
+
+
+@pytest.mark.parametrize("suffix", [".bvh", ".npz"])
+def test_convert_to_a_skeleton_format_and_back(
+    suffix: str, motion_file: Path, tmp_path: Path, walk: Clip, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there, back = tmp_path / f"there{suffix}", tmp_path / "back.motion"
+    result_of(["convert", str(motion_file), str(there), "--unit", "cm"], capsys)
+    result = result_of(["convert", str(there), str(back)], capsys)
+    assert (result["frames"], result["fps"]) == (len(walk.motion), walk.motion.fps)
+    before, after = (load_clip(file, humanoid()).motion.body_poses(humanoid()).pos for file in (motion_file, back))
+    assert (before - after).abs().max() < 1e-4
+
+
+def test_convert_to_glb_and_not_from_it(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result_of(["convert", str(motion_file), str(tmp_path / "walk.glb")], capsys)
+    assert (tmp_path / "walk.glb").read_bytes()[:4] == b"glTF"
+    assert main(["convert", str(tmp_path / "walk.glb"), str(tmp_path / "x.motion")]) == 2
+    assert "unknown extension '.glb'" in capsys.readouterr().err
 
 
 def test_same_seed_same_terrain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

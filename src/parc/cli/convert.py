@@ -11,19 +11,31 @@ from parc.cli.command import Command
 
 @dataclass(frozen=True, kw_only=True)
 class Convert(Command):
-    """Read a motion file and write it in another format; both are told by their extensions."""
+    """Read a motion file and write it in another format; both are told by their extensions.
+
+    What a format has no place for is dropped: only .motion and PARC's .pkl keep contacts, terrain and path, .glb and .usd draw
+    the terrain, .npz keeps contacts.
+    """
 
     source: Annotated[Path, tyro.conf.Positional]
-    """.motion (ours), .pkl (PARC, PARC legacy, MimicKit), .txt (DeepMimic)"""
+    """.motion (ours), .pkl (PARC, PARC legacy, MimicKit), .txt (DeepMimic), .bvh (the humanoid's bones), .npz (MuJoCo qpos)"""
     target: Annotated[Path, tyro.conf.Positional]
-    """file to write"""
+    """file to write: .motion, .pkl, .bvh, .npz (MuJoCo qpos), .glb, .usd .usda .usdc (these need the extra [usd])"""
     layout: Literal["parc", "legacy", "mimickit"] = "parc"
     """which of the .pkl layouts to write"""
+    unit: Literal["m", "cm"] = "m"
+    """length unit of a .bvh to write"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.dataset import load_clip, save_clip
 
-        clip = load_clip(self.source, humanoid())
-        save_clip(clip, self.target, humanoid(), layout=self.layout)
+        if ".npz" in (self.source.suffix.lower(), self.target.suffix.lower()):
+            from parc.physics.qpos_file import load_qpos, save_qpos  # loads MuJoCo
+
+        clip = (load_qpos if self.source.suffix.lower() == ".npz" else load_clip)(self.source, humanoid())
+        if self.target.suffix.lower() == ".npz":
+            save_qpos(clip, humanoid(), self.target)
+        else:
+            save_clip(clip, self.target, humanoid(), layout=self.layout, unit=self.unit)
         return {"source": str(self.source), "target": str(self.target), "frames": len(clip.motion), "fps": clip.motion.fps}

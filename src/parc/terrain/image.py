@@ -7,14 +7,17 @@ x to the right and y up. Written images have 16 bits: over 4 m a step of 0.06 mm
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from PIL import Image
 
 from parc.errors import FormatError, TerrainError
 from parc.run.atomic import write_bytes_atomically
 from parc.terrain.terrain import CELL, Terrain
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ DEFAULT_IMAGE = ImageHeights()
 
 def read_image(path: Path | str, settings: ImageHeights = DEFAULT_IMAGE) -> Terrain:
     """A terrain from an 8- or 16-bit image, colours turned to grey."""
+    from PIL import Image  # here, because training machines have no image library
+
     path = Path(path)
     if not path.is_file():
         raise FormatError(f"there is no image '{path}'")
@@ -47,6 +52,8 @@ def read_image(path: Path | str, settings: ImageHeights = DEFAULT_IMAGE) -> Terr
 
 def write_image(terrain: Terrain, path: Path | str, height: tuple[float, float] | None = None) -> ImageHeights:
     """Write a 16-bit PNG; returns the settings that read it back (by default its range is the terrain's own)."""
+    from PIL import Image
+
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise FormatError(f"terrain images are written as .png, got '{path.name}'")
@@ -61,7 +68,7 @@ def write_image(terrain: Terrain, path: Path | str, height: tuple[float, float] 
     return ImageHeights((low, high), terrain.cell)
 
 
-def _grey_levels(image: Image.Image) -> np.ndarray:
+def _grey_levels(image: "Image") -> np.ndarray:
     """[rows, columns] in 0..1"""
     if image.mode.startswith("I"):
         return np.asarray(image).astype(np.float64).clip(0, 65535) / 65535

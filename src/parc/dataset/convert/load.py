@@ -3,8 +3,12 @@
     .motion   ours
     .pkl      the paper's (three blocks, or the older single dict) or MimicKit's, told apart by their fields
     .txt      DeepMimic, reading only
+    .bvh      the character's own skeleton; `parc.mocap` retargets others
+    .glb      skinned, animated, with the terrain; writing only
+    .usd      the same in USD, also .usda and .usdc; writing only, needs the extra [usd]
 
-The clip is named after the file. Files that carry no terrain get flat ground at height 0.
+The clip is named after the file. Files that carry no terrain get flat ground at height 0. MuJoCo trajectories, `.npz`, are
+read and written by `parc.physics.qpos_file`.
 """
 
 from dataclasses import replace
@@ -13,17 +17,21 @@ from typing import Any, Literal
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.dataset.convert.bvh import LengthUnit, read_bvh, write_bvh
 from parc.dataset.convert.deepmimic import read_deepmimic
+from parc.dataset.convert.glb import write_glb
 from parc.dataset.convert.mimickit import FIELDS as MIMICKIT_FIELDS
 from parc.dataset.convert.mimickit import read_mimickit, write_mimickit
 from parc.dataset.convert.native import read_native, write_native
 from parc.dataset.convert.parc_pickle import BLOCKS, read_legacy, read_parc, write_legacy, write_parc
 from parc.dataset.convert.unpickle import Record, safe_loads
+from parc.dataset.convert.usd import SUFFIXES as USD_SUFFIXES
+from parc.dataset.convert.usd import write_usd
 from parc.errors import FormatError, ParcError
 from parc.run.atomic import write_bytes_atomically
 
-READABLE = (".motion", ".pkl", ".txt")
-WRITABLE = (".motion", ".pkl")
+READABLE = (".motion", ".pkl", ".txt", ".bvh")
+WRITABLE = (".motion", ".pkl", ".bvh", ".glb", *USD_SUFFIXES)
 PickleLayout = Literal["parc", "legacy", "mimickit"]
 
 
@@ -48,14 +56,21 @@ def load_clip(path: Path | str, character: Character) -> Clip:
     return clip if suffix == ".motion" else replace(clip, name=path.stem)
 
 
-def save_clip(clip: Clip, path: Path | str, character: Character | None = None, layout: PickleLayout = "parc") -> None:
-    """Write the clip, whole or not at all; `layout` chooses among the `.pkl` formats, two of which need the character."""
+def save_clip(
+    clip: Clip, path: Path | str, character: Character | None = None, layout: PickleLayout = "parc", unit: LengthUnit = "m"
+) -> None:
+    """Write the clip, whole or not at all; `layout` chooses among the `.pkl` formats, `unit` is of `.bvh`.
+
+    All but `.motion` and the paper's `.pkl` need the character.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in WRITABLE:
         raise FormatError(f"{path.name}: cannot write '{path.suffix}'; known are {', '.join(WRITABLE)}")
     if suffix == ".motion":
         data = write_native(clip)
+    elif suffix != ".pkl":
+        data = _write_skeleton(clip, suffix, character, unit)
     elif layout == "parc":
         data = write_parc(clip)
     elif layout not in ("legacy", "mimickit"):
@@ -70,11 +85,19 @@ def save_clip(clip: Clip, path: Path | str, character: Character | None = None, 
         raise FormatError(f"{path} cannot be written ({error.strerror})") from None
 
 
+def _write_skeleton(clip: Clip, suffix: str, character: Character | None, unit: LengthUnit) -> bytes:
+    if character is None:
+        raise FormatError(f"writing {suffix} needs the character, for its bones")
+    if suffix == ".bvh":
+        return write_bvh(clip, character, unit).encode()
+    return write_glb(clip, character) if suffix == ".glb" else write_usd(clip, character, suffix)
+
+
 def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
     data = path.read_bytes()
-    if suffix == ".txt":
+    if suffix in (".txt", ".bvh"):
         try:
-            return read_deepmimic(data.decode(), character, path.name)
+            return (read_deepmimic if suffix == ".txt" else read_bvh)(data.decode(), character, path.name)
         except UnicodeDecodeError:
             raise FormatError(f"{path.name} is not text") from None
     return _read_pickle(safe_loads(data, path.name), character, path.name)
