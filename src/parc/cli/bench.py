@@ -24,3 +24,37 @@ class BenchPlan(Command):
         from parc.bench.plan import bench_plan
 
         return bench_plan(self.torch_device, self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchPhysics(Command):
+    """The simulated world: control and physics steps a second by number of characters."""
+
+    worlds: tuple[int, ...] = ()
+    """characters at once; (1, 64, 512) on the CPU and 1024 to 16384 on a GPU if none are given"""
+    seconds: float = 2.0
+    """of measurement for each number of characters"""
+    threads: int = 0
+    """of the CPU engine; 0: all cores"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.bench.physics import bench_physics
+
+        return bench_physics(self.torch_device, self.seed, self.worlds or None, self.seconds, self.threads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchTracker(Command):
+    """Training a tracker: milliseconds of each stage, samples a second in all."""
+
+    worlds: int = 0
+    """characters at once; 0: 64 on the CPU, 8192 on a GPU"""
+    repeats: int = 20
+    """times each stage is run"""
+    threads: int = 0
+    """of the CPU engine; 0: all cores"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.bench.tracker import bench_tracker
+
+        return bench_tracker(self.torch_device, self.seed, self.worlds or None, self.repeats, self.threads)

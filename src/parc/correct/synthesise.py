@@ -71,9 +71,14 @@ def make_ground(settings: SynthesisSettings, rng: np.random.Generator) -> Terrai
 
 
 def synthesise_unit(
-    generator: Generator, unit: int, seed: int, iteration: int, settings: SynthesisSettings = SynthesisSettings()
+    generator: Generator,
+    unit: int,
+    seed: int,
+    iteration: int,
+    settings: SynthesisSettings = SynthesisSettings(),
+    model: str = "",
 ) -> tuple[list[Clip], list[str]]:
-    """The clips of one unit, and a sentence for each terrain that gave none."""
+    """The clips of one unit, and a sentence for each terrain that gave none. `model`: hash of the generator, for provenance."""
     character = generator.character
     rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, unit]))
     grounds, paths, refused = [], [], []
@@ -100,7 +105,7 @@ def synthesise_unit(
                 refused.append(f"terrain {g}: no valid candidate (best score {float(selection.score[row]):.1f})")
                 continue
             name = f"it{iteration}_u{unit:06d}_t{g:02d}_{rank}"
-            clip = remove_hesitation(_with_provenance(candidates[row], name, selection, row, seed, iteration), character)
+            clip = remove_hesitation(_with_provenance(candidates[row], name, selection, row, seed, iteration, model), character)
             if len(clip.motion) < settings.shortest:
                 refused.append(f"terrain {g}: only {len(clip.motion)} frames")
                 continue
@@ -121,10 +126,11 @@ def synthesise(
     iteration: int = 1,
     settings: SynthesisSettings = SynthesisSettings(),
     on_unit: Callable[[int, int], None] | None = None,
+    model: str = "",
 ) -> list[str]:
     """Append the clips of units to the data set OUT, skipping units already done; returns the names written by this call.
 
-    `on_unit(unit, clips)` is called after each unit.
+    `on_unit(unit, clips)` is called after each unit. `units` may depend on what units before gave (`read_unit`).
     """
     out = Path(out)
     written: list[str] = []
@@ -133,7 +139,7 @@ def synthesise(
             marker = out / "units" / f"{unit:06d}.json"
             if marker.exists():
                 continue
-            clips, refused = synthesise_unit(generator, unit, seed, iteration, settings)
+            clips, refused = synthesise_unit(generator, unit, seed, iteration, settings, model)
             missing = [clip for clip in clips if clip.name not in writer]
             if missing:
                 written += writer.append(missing)
@@ -153,11 +159,13 @@ def read_unit(out: Path | str, unit: int) -> dict[str, list[str]]:
         raise ParcError(f"unit {unit} of {out} is not done") from None
 
 
-def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int) -> Clip:
+def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int, model: str) -> Clip:
     losses = {
         "selection_score": float(selection.score[row]),
         "selection_penetration": float(selection.penetration[row]),
         "selection_contact": float(selection.contact[row]),
     }
     provenance = Provenance(source="generator", iteration=iteration, seed=seed, skill="generated", losses=losses)
+    if model:
+        provenance = replace(provenance, models={"generator": model})
     return replace(clip, name=name, provenance=provenance)

@@ -1,7 +1,8 @@
 """The generator on the test set: the paper's Table 1 protocol, and the blending sweep of its Table 3.
 
-Every terrain gets `candidates` motions; nothing is selected, corrected or cropped, unfinished motions count, and each metric is the mean over all of them.
-The paper's time limit is not stated: ours is `seconds`, and with `slowest` a long path gets as much time as it needs at that speed.
+Every terrain gets `candidates` motions; nothing is selected, corrected or cropped, unfinished motions count, and each metric
+is the mean over all of them. The paper's time limit is not stated: ours is `seconds`, and with `slowest` a long path gets as
+much time as it needs at that speed.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +59,9 @@ def batch_of(
     )
 
 
-def measure_rollouts(rollouts: RolloutBatch, cases: Sequence[TestCase], generator: Generator, test: GeneratorTest) -> dict[str, float]:
+def measure_rollouts(
+    rollouts: RolloutBatch, cases: Sequence[TestCase], generator: Generator, test: GeneratorTest
+) -> dict[str, float]:
     """Mean of every metric, share that arrived in %, seam-jerk ratio."""
     results: list[dict[str, float]] = []
     for start in range(0, len(cases), test.terrains_at_once):
@@ -70,10 +73,10 @@ def measure_rollouts(rollouts: RolloutBatch, cases: Sequence[TestCase], generato
     return mean_of(results) | {"goal": 100 * float(rollouts.reached.float().mean()), "motions": len(results)}
 
 
-def evaluate_generator(generator: Generator, cases: Sequence[TestCase], test: GeneratorTest = GeneratorTest()) -> dict[str, float]:
-    rollouts = roll_out(
-        generator, [c.terrain for c in cases], [c.path for c in cases], test.candidates, test.rollout, test.seed
-    )
+def evaluate_generator(
+    generator: Generator, cases: Sequence[TestCase], test: GeneratorTest = GeneratorTest()
+) -> dict[str, float]:
+    rollouts = roll_out(generator, [c.terrain for c in cases], [c.path for c in cases], test.candidates, test.rollout, test.seed)
     return measure_rollouts(rollouts, cases, generator, test)
 
 

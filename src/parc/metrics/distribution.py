@@ -56,8 +56,15 @@ def frechet_distance(a: Tensor, b: Tensor) -> float:
     return float(((x.mean(0) - y.mean(0)) ** 2).sum() + np.trace(cx + cy - 2 * np.real(root)))
 
 
-def diversity(features: Tensor, pairs: int = 1000, seed: int = 0) -> float:
-    """Mean distance between random pairs of windows, features scaled to unit deviation."""
-    scaled = (features - features.mean(0)) / features.std(0).clamp_min(1e-3)
-    pick = torch.randint(len(scaled), (2, pairs), generator=torch.Generator().manual_seed(seed)).to(scaled.device)
-    return float((scaled[pick[0]] - scaled[pick[1]]).norm(dim=-1).mean())
+def diversity(features: Tensor, pairs: int = 1000, seed: int = 0, against: Tensor | None = None) -> float:
+    """Mean distance between random pairs of windows, features scaled to unit deviation.
+
+    A set scaled by its own deviations always looks about as diverse as any other. To compare sets give both the same `against`,
+    whose deviations then count, none as less than their root mean square: what hardly varies there must not decide.
+    """
+    scale = features.std(0).clamp_min(1e-3)
+    if against is not None:
+        deviation = against.std(0)
+        scale = torch.maximum(deviation, deviation.square().mean().sqrt()).clamp_min(1e-3)
+    pick = torch.randint(len(features), (2, pairs), generator=torch.Generator().manual_seed(seed)).to(features.device)
+    return float(((features[pick[0]] - features[pick[1]]) / scale).norm(dim=-1).mean())

@@ -1,0 +1,132 @@
+"""How fast the generator is: windows end to end (canonical frame to kinematics), and training steps.
+
+Every number is of the default network with random weights: speed does not depend on what they are.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+
+import torch
+
+from parc.character.humanoid import humanoid
+from parc.dataset.stroll import stroll
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PREFIX_TOKENS, PrefixSettings
+from parc.generate.rollout import PathRunner, RolloutSettings
+from parc.generate.table import FPS, FrameTable
+from parc.generate.trainer import StepSettings, Trainer
+from parc.generate.window import WindowSampler, WindowSettings
+from parc.path.follow import PathBatch
+from parc.path.path import TerrainPath
+from parc.run.distributed import setup
+from parc.terrain.terrain import Terrain, TerrainBatch
+
+
+def bench_generator(
+    device: str = "cpu",
+    seed: int = 0,
+    batches: tuple[int, ...] | None = None,
+    train_batch: int | None = None,
+    seconds: float = 2.0,
+    compiled: bool = False,
+) -> dict:
+    """Median ms of a window and kept frames a second by batch size, windows a second in training (plain, and with own rollouts).
+
+    `seconds` of measurement each; `compiled` fuses the whole window, and in training the network, with torch.compile first.
+    """
+    target = setup(device).device
+    is_gpu = target.type == "cuda"
+    settings = GeneratorSettings()
+    torch.manual_seed(seed)
+    generator = Generator(humanoid(), settings).to(target).in_precision(torch.bfloat16 if is_gpu else torch.float32)
+    result: dict = {
+        "seed": seed,
+        "device": device,
+        "compiled": compiled,
+        "parameters": sum(p.numel() for p in generator.parameters()),
+    }
+    steps = len(generator.schedule.plan(target))
+    network = settings.network
+    assert isinstance(network, PrefixSettings)
+    for batch in batches or ((1, 32, 2048) if is_gpu else (1, 32)):
+        runner = _runner(generator, batch, compiled)
+        repaired = _runner(generator, batch, compiled, repaired=True)
+        random = torch.Generator(target).manual_seed(seed)
+        s = _median_seconds(partial(runner.step, random), target, seconds)
+        flops = window_flops(network, generator.layout.width, settings.future, steps) * batch
+        keep = runner.settings.keep
+        result[f"batch_{batch}"] = {
+            "window_ms": 1e3 * s,
+            "window_with_foot_repair_ms": 1e3 * _median_seconds(partial(repaired.step, random), target, seconds),
+            "frames_per_s": batch * keep / s,
+            "real_time_factor": keep / FPS / s,
+            "gflop": flops / 1e9,
+            "tflop_per_s": flops / s / 1e12,
+            "captured": runner.is_captured,
+            "launches": _launches(runner) if is_gpu else None,
+        }
+    for name, own in (("training", False), ("training_own_rollouts", True)):
+        result[name] = _training(target, seed, train_batch or (1024 if is_gpu else 16), own, seconds, compiled)
+    return result
+
+
+def window_flops(network: PrefixSettings, features: int, future: int, steps: int) -> float:
+    """Multiplications and additions of one window's matrix products: the prefix once, two branches of frames for each step."""
+    token = 2 * (4 * network.width**2 + 2 * network.width * network.hidden) * network.layers
+    frames = 2 * future
+    attention = 4 * network.width * network.layers
+    prefix = PREFIX_TOKENS * token + PREFIX_TOKENS**2 * attention
+    conv = 2 * 9 * (256 * 64 + 64 * 64 * 128 + 64 * 128 * network.width)
+    step = frames * (token + 4 * features * network.width) + frames * (PREFIX_TOKENS + frames) * attention
+    return prefix + conv + steps * step
+
+
+def _runner(generator: Generator, batch: int, compiled: bool, repaired: bool = False) -> PathRunner:
+    terrain = TerrainBatch.stack([Terrain.flat((32, 32))] * batch)
+    path = TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [11.0, 11.0, 0.0]]))
+    settings = RolloutSettings(lock_feet=repaired)
+    return PathRunner(generator, terrain, PathBatch.stack([path] * batch), 1, settings, compiled=compiled)
+
+
+def _training(device: torch.device, seed: int, batch: int, own: bool, seconds: float, compiled: bool) -> dict:
+    torch.manual_seed(seed)
+    settings = GeneratorSettings()
+    generator = Generator(humanoid(), settings).to(device)
+    window = WindowSettings()
+    path = TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [5.0, 2.0, 0.0], [9.0, 8.0, 0.0]]))
+    clips = [stroll(Terrain.flat((28, 28)), path)]
+    table = FrameTable.build(clips, generator.character, 2 + window.future, device)
+    windows = WindowSampler(table, generator.layout, settings.grid, window)
+    step = StepSettings(batch=batch, own_start=0.0 if own else 1.0)
+    trainer = Trainer(generator, windows, step, setup(device), seed, use_compile=compiled)
+    trainer.fit_statistics()
+    s = _median_seconds(lambda: trainer.step(0.5), device, seconds)
+    return {"batch": batch, "step_ms": 1e3 * s, "windows_per_s": batch / s, "captured": trainer.is_captured}
+
+
+def _median_seconds(call: Callable[[], object], device: torch.device, seconds: float) -> float:
+    def wait() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    for _ in range(3):
+        call()
+    wait()
+    times: list[float] = []
+    began = time.perf_counter()
+    while len(times) < 5 or time.perf_counter() - began < seconds:
+        start = time.perf_counter()
+        call()
+        wait()
+        times.append(time.perf_counter() - start)
+    return median(times)
+
+
+def _launches(runner: PathRunner) -> int:
+    """Kernels of one window, run without the graph."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        runner.window_without_graph()
+        torch.cuda.synchronize()
+    return sum(event.count for event in profile.key_averages() if event.device_type == torch.autograd.DeviceType.CUDA)

@@ -1,0 +1,57 @@
+"""`parc export mjcf|onnx`: what parc made, for other programs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportMjcf(Command):
+    """Write a character on a terrain as one MJCF file that any MuJoCo opens."""
+
+    terrain: Annotated[Path, tyro.conf.Positional]
+    """.terrain file, grey image or mesh"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """.xml file to write"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.physics.export import export_mjcf, merge_plateaus
+        from parc.terrain import load_terrain
+
+        _check_suffix(self.out, ".xml")
+        terrain = load_terrain(self.terrain)
+        export_mjcf(humanoid(), terrain, self.out)
+        return {"out": str(self.out), "cells": list(terrain.size), "boxes": len(merge_plateaus(terrain.heights.numpy()))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOnnx(Command):
+    """Write a trained actor as an ONNX file: observation in, action out; its metadata holds the physical contract."""
+
+    actor: Annotated[Path, tyro.conf.Positional]
+    """trained actor (.safetensors), see `parc train-tracker`"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """.onnx file to write"""
+
+    def run(self) -> dict[str, Any]:
+        _check_suffix(self.out, ".onnx")
+        from parc.character import humanoid
+        from parc.track.onnx_export import export_onnx
+        from parc.track.policy import load_actor
+
+        trained = load_actor(self.actor, humanoid())
+        export_onnx(trained, self.out)
+        observation, action = trained.actor.normalizer.mean.numel(), trained.character.num_dof
+        return {"out": str(self.out), "observation": observation, "action": action, "bytes": self.out.stat().st_size}
+
+
+def _check_suffix(path: Path, suffix: str) -> None:
+    from parc.errors import FormatError
+
+    if path.suffix.lower() != suffix:
+        raise FormatError(f"'{path.name}' should end in {suffix}")

@@ -1,0 +1,181 @@
+"""`parc train-generator`, `parc generate`, `parc correct`, `parc synthesise`."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from parc.cli.command import Command, progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainGenerator(Command):
+    """Train a motion generator. A run that was stopped goes on when the same command is given again."""
+
+    clips: Annotated[Path, tyro.conf.Positional]
+    """data set, or folder of motion files"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """folder for weights, checkpoint and metrics"""
+    preset: Literal["fast", "paper"] = "fast"
+    """fast: few-step flow, prefix-cached transformer; paper: DDPM with the paper's sizes"""
+    seconds: float = 600.0
+    """s of training"""
+    steps: int | None = None
+    """steps of training, instead of seconds"""
+    init: Path | None = None
+    """generator file to start from"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset.read import read_clips
+        from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
+
+        make = TrainSettings.paper if self.preset == "paper" else TrainSettings
+        settings = replace(make(seconds=self.seconds, steps=self.steps), seed=self.seed)
+        character = humanoid()
+        train_generator(settings, read_clips(self.clips, character), self.out, character, self.torch_device, init=self.init)
+        return {"generator": str(self.out / GENERATOR_FILE)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generate(Command):
+    """Generate motion along a path over a terrain and keep the best of a batch."""
+
+    terrain: Annotated[Path, tyro.conf.Positional]
+    """.terrain file, grey image or mesh"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """motion file to write"""
+    generator: Path
+    """trained generator (.safetensors)"""
+    path: Path | None = None
+    """path (.json) to follow; without it one is planned between random points near the edges"""
+    batch: int = 32
+    """candidates"""
+    steps: int | None = None
+    """sampler steps; as trained if not given"""
+    blend: float | None = None
+    """constant blending coefficient s; annealed from 1 to 0 if not given"""
+    seconds: float = 20.0
+    """time limit, s"""
+    picture: Path | None = None
+    """also draw it (.png)"""
+
+    def run(self) -> dict[str, Any]:
+        import numpy as np
+        import torch
+
+        from parc.character import humanoid
+        from parc.correct.select import select
+        from parc.dataset import Clip, Provenance, save_clip
+        from parc.generate.blend import Blend
+        from parc.generate.generator import Generator
+        from parc.generate.rollout import RolloutSettings, roll_out
+        from parc.metrics import ClipBatch, measure_clips
+        from parc.path import load_path, plan_random_path
+        from parc.terrain import load_terrain
+
+        character = humanoid()
+        model = Generator.load(self.generator, character, self.torch_device)
+        ground = load_terrain(self.terrain)
+        route = load_path(self.path) if self.path else plan_random_path(ground, np.random.default_rng(self.seed))
+        blend = Blend() if self.blend is None else Blend.constant(self.blend)
+        settings = RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds)
+        rollouts = roll_out(model, [ground], [route], self.batch, settings, self.seed)
+        source = Provenance(source=str(self.generator), seed=self.seed, skill="generated")
+        clips = [
+            Clip(f"{self.out.stem}_{k}", motion, ground, route, character.fingerprint, source)
+            for k, motion in enumerate(rollouts.motions())
+        ]
+        chosen = select(ClipBatch.stack(clips, character, self.torch_device), rollouts.reached)
+        (best,) = chosen.best(torch.zeros(len(clips), dtype=torch.long))[0]
+        clip = replace(clips[best], name=self.out.stem)
+        save_clip(clip, self.out, character)
+        if self.picture:
+            from parc.view import draw_clip
+
+            draw_clip(clip, character).save(self.picture)
+        reached = bool(rollouts.reached[best])
+        share = float(rollouts.reached.float().mean())
+        return {"out": str(self.out), "reached": reached, "share_reached": share, **measure_clips([clip], character)[0]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correct(Command):
+    """Pull a motion out of the ground, onto its contacts, and smooth it (kinematic optimisation)."""
+
+    clip: Annotated[Path, tyro.conf.Positional]
+    """motion file"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """motion file to write"""
+    iterations: int = 3000
+    """at most"""
+    step_size: float = 0.001
+    """of Adam"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.correct.optimise import OptimiseSettings, optimise
+        from parc.dataset import load_clip, save_clip
+        from parc.metrics import measure_clips
+
+        character = humanoid()
+        clip = load_clip(self.clip, character)
+        settings = OptimiseSettings(iterations=self.iterations, step_size=self.step_size)
+        with progress(self.iterations, "correcting") as bar:
+            corrected = optimise([clip], character, settings, self.torch_device, lambda done, _: bar.update(done - bar.n))[0]
+        save_clip(corrected, self.out, character)
+        before, after = measure_clips([clip, corrected], character)
+        return {"out": str(self.out), "before": before, "after": after}
+
+    def show(self, result: dict[str, Any]) -> None:
+        print(f"{'':<12}{'before':>12}{'after':>12}")
+        for key in ("tpl", "tcl", "pen_mm", "foot_skate", "max_jerk", "hjf_paper"):
+            print(f"{key:<12}{result['before'][key]:12.4g}{result['after'][key]:12.4g}")
+        print(f"written to {result['out']}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesise(Command):
+    """Make new clips: terrain, path, rollouts, selection, correction, data set. Run again to go on after a stop."""
+
+    generator: Annotated[Path, tyro.conf.Positional]
+    """trained generator (.safetensors)"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder"""
+    units: int = 1
+    """units of terrains; the clips of a unit do not depend on how the units are shared out"""
+    shard: int = 0
+    """make only units shard, shard + shards, ..."""
+    shards: int = 1
+    iteration: int = 1
+    """PARC iteration, part of the seed and of the clips' provenance"""
+    ground: Literal["boxes", "course"] = "boxes"
+    terrains_per_unit: int = 8
+    candidates: int = 64
+    """motions sampled for each path"""
+    iterations: int = 3000
+    """of the correction; 0 for none"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.correct.optimise import OptimiseSettings
+        from parc.correct.synthesise import SynthesisSettings, synthesise
+        from parc.dataset import Dataset
+        from parc.errors import SettingsError
+        from parc.generate.generator import Generator
+
+        if not 0 <= self.shard < self.shards:
+            raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
+        settings = SynthesisSettings(
+            ground=self.ground,
+            terrains_per_unit=self.terrains_per_unit,
+            candidates=self.candidates,
+            optimise=OptimiseSettings(iterations=self.iterations) if self.iterations else None,
+        )
+        model = Generator.load(self.generator, humanoid(), self.torch_device)
+        mine = range(self.shard, self.units, self.shards)
+        with progress(len(mine), "units") as bar:
+            written = synthesise(model, self.out, mine, self.seed, self.iteration, settings, lambda unit, clips: bar.update())
+        dataset = Dataset.open(self.out)
+        return {"out": str(self.out), "written": len(written), "clips": len(dataset), "minutes": dataset.seconds / 60}

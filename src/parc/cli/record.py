@@ -1,0 +1,80 @@
+"""`parc record`: physics-corrected clips of a data set."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command, progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Command):
+    """Simulate every clip of a data set with a trained policy and keep what was tracked, with the simulator's contacts.
+
+    A run that was stopped goes on when the same command is given again.
+    """
+
+    clips: Annotated[Path, tyro.conf.Positional]
+    """data set, or folder of motion files"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder for the recordings"""
+    policy: Path
+    """trained actor (.safetensors), see `parc train-tracker`"""
+    iteration: int = 1
+    """PARC iteration the recordings belong to"""
+    salvage: bool = True
+    """also keep stretches of 2 s and more of clips that were not tracked to their end"""
+    mirrored: bool = True
+    """add a mirrored copy of each recording"""
+    worlds: int = 0
+    """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
+    threads: int = 0
+    """of the CPU engine; 0: all cores"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import Dataset
+        from parc.dataset.read import read_clips
+        from parc.dataset.store import INDEX
+        from parc.record.record import RecordSettings, record_dataset
+
+        character = humanoid()
+        is_dataset = (self.clips / INDEX).is_file()
+        source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
+        standard = RecordSettings(mirrored=self.mirrored)
+        settings = replace(standard, stretch=replace(standard.stretch, salvage=self.salvage))
+        with progress(len(source), "recording") as bar:
+            report = record_dataset(
+                self.policy,
+                source,
+                self.out,
+                character,
+                self.torch_device,
+                settings,
+                self.iteration,
+                on_clip=lambda outcome: bar.update(),
+                worlds=self.worlds,
+                threads=self.threads,
+            )
+        recorded = Dataset.open(self.out)
+        return {
+            "out": str(self.out),
+            **report.to_dict(),
+            "clips_written": len(recorded),
+            "minutes_written": recorded.seconds / 60,
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for clip, reason in result["failures"].items():
+            print(f"  nothing of {clip}: {reason}")
+        whole, to_end, salvaged = (100 * result[key] for key in ("recorded_whole", "recorded_to_end", "salvaged"))
+        print(
+            f"of {result['clips']} clips {whole:.0f} % recorded whole, {to_end:.0f} % to their end, {salvaged:.0f} % in stretches"
+        )
+        print(f"{result['minutes']:.1f} minutes, {100 * result['seconds_share']:.0f} % of the reference's time")
+        for name in ("tpl", "tcl"):
+            before, after = (result[f"{name}_{when}"] for when in ("before", "after"))
+            print(f"{name.upper()} {before:.4g} m before, {after:.4g} m after (mean over clips, same frames)")
+        print(f"{result['out']} holds {result['clips_written']} clips, {result['minutes_written']:.1f} minutes")

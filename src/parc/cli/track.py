@@ -1,0 +1,110 @@
+"""`parc track`: a simulated character follows a motion."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command, progress
+
+if TYPE_CHECKING:
+    from parc.character import Character
+    from parc.dataset import Clip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track(Command):
+    """Simulate a character that follows a motion with a trained policy, and write what it did.
+
+    A motion that is lost before its end is written up to there.
+    """
+
+    clip: Annotated[Path, tyro.conf.Positional]
+    """reference, .motion .pkl or .txt file"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """simulated motion to write, .motion or .pkl"""
+    policy: Path
+    """trained actor (.safetensors), see `parc train-tracker`"""
+    start: float = 0.0
+    """s into the reference at which to begin"""
+    picture: Path | None = None
+    """write a film strip of reference over simulation (.png)"""
+    threads: int = 1
+    """of the CPU engine"""
+
+    def run(self) -> dict[str, Any]:
+        from dataclasses import replace
+
+        from parc.character import humanoid
+        from parc.dataset import load_clip, save_clip
+        from parc.motion.edit import resample
+        from parc.record.attempt import Simulator, run_attempts
+        from parc.track.policy import load_actor
+        from parc.track.reference import ReferenceSettings, build_library
+        from parc.track.screen import ScreenSettings
+
+        character = humanoid()
+        clip = _checked(load_clip(self.clip, character), character)
+        trained = load_actor(self.policy, character, self.torch_device)
+        simulator = Simulator(trained, self.torch_device, worlds=1, threads=self.threads)
+        clip = replace(clip, motion=resample(clip.motion, simulator.fps)) if clip.motion.fps != simulator.fps else clip
+        first = self._first_frame(clip, simulator.fps)
+        library = build_library(
+            character, [clip], ReferenceSettings(ScreenSettings(enabled=False)), self.torch_device, simulator.fps
+        )
+        began = time.perf_counter()
+        with progress(len(clip.motion) - 1 - first, "simulating") as bar:
+            attempt = run_attempts(simulator, library, [(0, first)], on_step=bar.update)[0]
+        wall = time.perf_counter() - began
+        simulated = clip.derived(f"{clip.name}_sim", f"track from frame {first}", motion=attempt.motion)
+        save_clip(simulated, self.out, character)
+        if self.picture:
+            from parc.view import compare
+
+            stop = min(first + len(attempt.motion), len(clip.motion))
+            reference = replace(clip, motion=clip.motion.slice(first, stop))
+            compare([reference, simulated], character, labels=("reference", "simulated")).save(self.picture)
+        seconds = (len(attempt.motion) - 1) / simulator.fps
+        return {
+            "out": str(self.out),
+            "success": attempt.reached_end,
+            "seconds": seconds,
+            "reference_seconds": (len(clip.motion) - 1 - first) / simulator.fps,
+            "joint_error": float(attempt.errors[1:].mean()) if len(attempt.errors) > 1 else float("nan"),
+            "diverged": attempt.diverged,
+            "seconds_per_second": seconds / wall,
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        lost = "the simulation broke" if result["diverged"] else "the pose was lost"
+        fate = "tracked to its end" if result["success"] else f"{lost} after {result['seconds']:.2f} s"
+        print(f"{fate} ({result['reference_seconds']:.2f} s), joint error {result['joint_error']:.4f} m")
+        print(f"{result['seconds_per_second']:.1f} s simulated a second; written to {result['out']}")
+
+    def _first_frame(self, clip: "Clip", fps: float) -> int:
+        from parc.errors import MotionError
+
+        first = round(self.start * fps)
+        if not 0 <= first < len(clip.motion) - 1:
+            raise MotionError(
+                f"cannot start at {self.start:g} s: '{clip.name}' lasts {clip.motion.duration:.2f} s and something must be left"
+            )
+        return first
+
+
+def _checked(clip: "Clip", character: "Character") -> "Clip":
+    from parc.errors import CharacterError, TerrainError
+
+    clip.check_fits(character)
+    if clip.character not in (character.name, character.fingerprint):
+        raise CharacterError(f"'{clip.name}' is for character '{clip.character}', not for '{character.name}'")
+    if not bool(clip.terrain.contains(clip.motion.root_pos[:1, :2])):
+        x, y = clip.motion.root_pos[0, :2].tolist()
+        low, high = (corner.tolist() for corner in clip.terrain.extent)
+        raise TerrainError(
+            f"'{clip.name}' begins at ({x:.1f}, {y:.1f}) m, off its terrain, which reaches from "
+            f"({low[0]:.1f}, {low[1]:.1f}) to ({high[0]:.1f}, {high[1]:.1f})"
+        )
+    return clip

@@ -1,0 +1,67 @@
+"""`parc train-tracker`: a policy that follows clips in simulation."""
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from parc.cli.command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainTracker(Command):
+    """Train a tracking controller by reinforcement learning. A run that was stopped goes on when the same command is given again.
+
+    Every setting is an option of `python -m parc.track.train`.
+    """
+
+    clips: Annotated[Path, tyro.conf.Positional]
+    """data set, folder of motion files, or one motion file"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """folder for actor, checkpoint and metrics"""
+    preset: Literal["fast", "paper", "small"] = "fast"
+    """fast: for a GPU; paper: the paper's set-up; small: small networks for a CPU"""
+    seconds: float = 300.0
+    """s of training; evaluations and compilation are not counted"""
+    iterations: int = 0
+    """rollouts and updates, instead of seconds"""
+    worlds: int = 0
+    """simulated characters; 0: 8192 on a GPU, 64 on the CPU"""
+    init: Path | None = None
+    """checkpoint to take weights from"""
+    resume: bool = True
+    """continue a checkpoint found in OUT"""
+    milestone_seconds: float = 60.0
+    """s of training between evaluations"""
+    threads: int = 0
+    """of the CPU engine; 0: all cores"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset.read import read_clips
+        from parc.track.settings import TrackerSettings
+        from parc.track.train import ACTOR, TrainingPlan, train_tracker
+
+        character, device = humanoid(), self.torch_device
+        plan = TrainingPlan(
+            worlds=self.worlds or (64 if device == "cpu" else 8192),
+            seconds=self.seconds,
+            iterations=self.iterations,
+            milestone_seconds=self.milestone_seconds,
+            seed=self.seed,
+            threads=self.threads,
+        )
+        settings = {"fast": TrackerSettings, "paper": TrackerSettings.paper, "small": TrackerSettings.small}[self.preset]()
+        clips = read_clips(self.clips, character)
+        with contextlib.redirect_stdout(sys.stderr):  # a line for each evaluation
+            evaluation = train_tracker(character, clips, self.out, settings, plan, device, self.resume, self.init)
+        return {
+            "policy": str(self.out / ACTOR),
+            "clips": len(clips),
+            "success": evaluation.success,
+            "joint_error": evaluation.joint_error,
+            "tracked": evaluation.tracked,
+        }

@@ -1,0 +1,203 @@
+"""The motion generator as one object: network, feature layout, statistics, noise schedule and heightmap grid.
+
+    sample_window(past | None, heightmap, target, noise, blend) -> 13 frames of features in the canonical frame
+
+A file holds the (averaged) weights and everything needed to use them, the character's fingerprint included: weights made for
+another body are refused.
+
+    GENERATOR.safetensors
+      network.*          weights, float32 or float16
+      statistics.mean    [D]
+      statistics.std     [D]
+      header: settings, character name and fingerprint
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from parc.character.character import Character
+from parc.errors import CharacterError, FormatError, SettingsError
+from parc.generate.blend import DEFAULT_BLEND, Blend, blend_branches
+from parc.generate.encoder import EncoderSettings, PaperEncoder
+from parc.generate.feature import FeatureLayout, RotationEncoding, Statistics
+from parc.generate.network import PAST_FRAMES, PrefixSettings, PrefixTransformer
+from parc.generate.schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, sample
+from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.terrain.heightmap import HeightmapGrid
+
+KIND = "generator"
+
+
+@dataclass(frozen=True)
+class GeneratorSettings:
+    """What a generator is made of; everything a file must remember."""
+
+    network: PrefixSettings | EncoderSettings = field(default_factory=PrefixSettings)
+    schedule: FlowSchedule | DdpmSchedule = field(default_factory=FlowSchedule)
+    encoding: RotationEncoding = "sixd"
+    future: int = 13
+    """frames of a window beyond the two past ones"""
+    grid: HeightmapGrid = field(default_factory=HeightmapGrid)
+
+    @classmethod
+    def paper(cls) -> "GeneratorSettings":
+        return cls(network=EncoderSettings(), schedule=DdpmSchedule(), encoding="exp")
+
+
+class Generator(nn.Module):
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, character: Character, settings: GeneratorSettings, statistics: Statistics | None = None) -> None:
+        super().__init__()
+        if tuple(settings.grid.shape) != (31, 31):
+            raise SettingsError(f"the heightmap has {settings.grid.shape} samples, the network needs 31 x 31")
+        self.character, self.settings = character, settings
+        self.layout = FeatureLayout(character, settings.encoding)
+        width = self.layout.width
+        if isinstance(settings.network, PrefixSettings):
+            self.network: Any = PrefixTransformer(width, settings.future, settings.network)
+        else:
+            self.network = PaperEncoder(width, settings.future, settings.network)
+        statistics = statistics or Statistics(torch.zeros(width), torch.ones(width))
+        self.register_buffer("mean", statistics.mean.clone().float())
+        self.register_buffer("std", statistics.std.clone().float())
+        self._prefix: Callable[..., Any] = self.network.prefix
+        self._blended: Callable[..., Tensor] = self._blend_step
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.settings.schedule
+
+    @property
+    def statistics(self) -> Statistics:
+        return Statistics(self.mean, self.std)
+
+    @property
+    def device(self) -> torch.device:
+        return self.mean.device
+
+    def noise_shape(self, batch: int) -> tuple[int, int, int]:
+        return batch, self.settings.future, self.layout.width
+
+    @torch.no_grad()
+    def sample_window(
+        self,
+        past: Tensor | None,
+        heightmap: Tensor,
+        target: Tensor,
+        noise: Tensor,
+        blend: Blend = DEFAULT_BLEND,
+        plan: SamplerPlan | None = None,
+    ) -> Tensor:
+        """Future frames [B, T, D] after past frames [B, 2, D] (features, not standardised), or out of nothing.
+
+        Heightmap [B, 31, 31], direction [B, 2], noise [B, T, D] standard normal. Without a past there is nothing to blend.
+        """
+        plan = plan or self.schedule.plan(heightmap.device)
+        if past is None:
+            past = self.mean.expand(heightmap.shape[0], PAST_FRAMES, -1)
+            coefficients = torch.ones(len(plan), device=heightmap.device)
+        else:
+            coefficients = blend.coefficients(len(plan), heightmap.device)
+        return self.denoise_window(past, heightmap, target, noise, coefficients, plan, self.level_embeddings(plan))
+
+    def level_embeddings(self, plan: SamplerPlan) -> list[list[Tensor]]:
+        """The network's view of each step of the plan, which no window changes."""
+        with torch.no_grad():
+            return [self.network.level_embedding(level.view(1, 1)) for level in plan.levels]
+
+    def denoise_window(
+        self,
+        past: Tensor,
+        heightmap: Tensor,
+        target: Tensor,
+        noise: Tensor,
+        coefficients: Tensor,
+        plan: SamplerPlan,
+        embeddings: list[list[Tensor]],
+    ) -> Tensor:
+        """`sample_window` with everything on the device: coefficients [S] of the blend, embeddings of the plan."""
+        dtype = self.network.dtype
+        standard = self.statistics.standardise(past).to(dtype)
+        context = self._prefix(heightmap.to(dtype), target.to(dtype), standard, 2)
+        sees = self.network.sampling_visibility(heightmap.shape[0])
+
+        def predict(x: Tensor, i: int) -> Tensor:
+            return self._blended(x, embeddings[i], context, sees, coefficients[i])
+
+        return self.statistics.restore(sample(plan, noise, predict))
+
+    def _blend_step(self, x: Tensor, embedding: list[Tensor], context: Any, sees: Tensor, s: Tensor) -> Tensor:
+        """Both branches in one call; x [B, T, D] float32."""
+        both = x.to(self.network.dtype).unsqueeze(1).expand(-1, 2, -1, -1)
+        clean = self.network.denoise(both, embedding, context, sees).float()
+        return blend_branches(clean[:, 0], clean[:, 1], s)
+
+    def in_precision(self, dtype: torch.dtype) -> "Generator":
+        """A copy whose network computes in `dtype` (bfloat16 on GPUs); poses, statistics and the sampler's state stay float32."""
+        other = Generator(self.character, self.settings, self.statistics).to(self.device)
+        other.network.load_state_dict(self.network.state_dict())
+        other.network.to(dtype)
+        return other.eval()
+
+    def fuse(self) -> None:
+        """Fuse the network's kernels with torch.compile; the first windows take longer."""
+        self._prefix = torch.compile(self.network.prefix, dynamic=False)
+        self._blended = torch.compile(self._blend_step, dynamic=False)
+
+    def save(self, path: Path | str, dtype: torch.dtype = torch.float32, **provenance: Any) -> None:
+        """Weights as `dtype`; `provenance` (training settings, data set, ...) goes into the header as it is."""
+        tensors = {f"network.{name}": value.to(dtype) for name, value in self.network.state_dict().items()}
+        tensors |= {"statistics.mean": self.mean, "statistics.std": self.std}
+        save_checkpoint(path, tensors, self.description() | {"provenance": provenance})
+
+    def description(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "kind": KIND,
+            "character": self.character.name,
+            "fingerprint": self.character.fingerprint,
+            "network": type(settings.network).__name__,
+            "schedule": type(settings.schedule).__name__,
+            "settings": asdict(settings),
+        }
+
+    @classmethod
+    def load(cls, path: Path | str, character: Character, device: torch.device | str = "cpu") -> "Generator":
+        tensors, meta = load_checkpoint(path)
+        if meta.get("kind") != KIND:
+            raise FormatError(f"{path} holds a '{meta.get('kind', 'nothing known')}', expected a {KIND}")
+        if meta["fingerprint"] != character.fingerprint:
+            raise CharacterError(
+                f"{path} was trained for character '{meta['character']}' ({meta['fingerprint']}), "
+                f"not for '{character.name}' ({character.fingerprint})"
+            )
+        generator = cls(character, _settings_from(meta, path), Statistics(tensors["statistics.mean"], tensors["statistics.std"]))
+        weights = {k.removeprefix("network."): v.float() for k, v in tensors.items() if k.startswith("network.")}
+        try:
+            generator.network.load_state_dict(weights)
+        except RuntimeError as error:
+            raise FormatError(f"{path} does not hold the weights its header describes: {error}") from None
+        return generator.to(device).eval()
+
+
+def _settings_from(meta: dict[str, Any], path: Path | str) -> GeneratorSettings:
+    networks = {c.__name__: c for c in (PrefixSettings, EncoderSettings)}
+    schedules = {c.__name__: c for c in (FlowSchedule, DdpmSchedule)}
+    try:
+        values = dict(meta["settings"])
+        grid = {k: tuple(v) for k, v in values.pop("grid").items()}
+        return GeneratorSettings(
+            network=networks[meta["network"]](**values.pop("network")),
+            schedule=schedules[meta["schedule"]](**values.pop("schedule")),
+            grid=HeightmapGrid(**grid),
+            **values,
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"the header of {path} describes no generator this version knows: {error!r}") from None

@@ -1,0 +1,198 @@
+"""The fast denoiser: a transformer whose context is computed once per window.
+
+Tokens of one window: 64 of the heightmap, 1 of the target direction, 2 of the past (the prefix), then 13 noisy frames for each
+of several *branches* (noise levels in training; with and without past in sampling). Who may attend to whom:
+
+                     map, target   past      frames of own branch   frames of other branches
+    map, target      yes           no        no                     no
+    past             yes           yes       no                     no
+    frames           yes           if shown  yes                    no
+
+No prefix token looks at a noisy frame, so keys and values of the prefix are the same at every sampling step and are computed
+once (`prefix`); a step costs 13 tokens a branch (`denoise`). And because neither map nor target look at the past, a branch that
+may not see the past does not see it through them either, in any layer.
+
+The noise level enters by shift and scale of each block's normalised input (AdaLN); it does not touch the prefix.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from parc.errors import SettingsError
+
+MAP_TOKENS = 64
+PAST_FRAMES = 2
+PREFIX_TOKENS = MAP_TOKENS + 1 + PAST_FRAMES
+_FIRST_PAST = MAP_TOKENS + 1
+_ALIGN = 8
+"""rows of an attention mask start on multiples of this many keys, as the fused kernels want"""
+
+
+@dataclass(frozen=True)
+class PrefixSettings:
+    width: int = 256
+    """numbers in a token"""
+    layers: int = 4
+    heads: int = 4
+    hidden: int = 1024
+    """width of the feed-forward part"""
+    past_velocity_gain: float = 8.0
+    """the past tokens also read the difference of the two past frames, times this"""
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise SettingsError(f"{self.width} numbers cannot be split into {self.heads} heads")
+
+
+class Context(NamedTuple):
+    """What is known of a window before any noise is looked at."""
+
+    keys: list[Tensor]
+    """per layer [B, H, N, d], N slots of which the first PREFIX_TOKENS are filled"""
+    values: list[Tensor]
+
+
+class PrefixTransformer(nn.Module):
+    neutral: Tensor
+    prefix_sees: Tensor
+    blend_sees: Tensor
+
+    def __init__(self, features: int, frames: int, settings: PrefixSettings) -> None:
+        super().__init__()
+        width = settings.width
+        self.settings, self.frames = settings, frames
+        self.blocks = nn.ModuleList(_Block(settings) for _ in range(settings.layers))
+        self.frame_in, self.frame_out = nn.Linear(features, width), nn.Linear(width, features)
+        self.past_in = nn.Linear(2 * features, width)
+        self.map_in = nn.Sequential(
+            nn.Conv2d(1, 64, 3, 2, 1), nn.SiLU(), nn.Conv2d(64, 128, 3, 2, 1), nn.SiLU(), nn.Conv2d(128, width, 3, 1, 1)
+        )
+        self.target_in = nn.Sequential(nn.Linear(2, width), nn.SiLU(), nn.Linear(width, width))
+        self.level_in = nn.Sequential(nn.Linear(64, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+        self.prefix_place = nn.Parameter(0.02 * torch.randn(PREFIX_TOKENS, width))
+        self.frame_place = nn.Parameter(0.02 * torch.randn(frames, width))
+        nn.init.zeros_(self.frame_out.bias)
+
+        prefix_sees = torch.ones(PREFIX_TOKENS, _aligned(PREFIX_TOKENS), dtype=torch.bool)
+        prefix_sees[:_FIRST_PAST, _FIRST_PAST:] = False
+        self.register_buffer("prefix_sees", prefix_sees, persistent=False)
+        self.register_buffer("neutral", torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0, 1.0]).unsqueeze(-1), persistent=False)
+        self.register_buffer("blend_sees", self.visibility(torch.tensor([[False, True]])), persistent=False)
+
+    def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor, branches: int) -> Context:
+        """Heightmap [B, 31, 31], direction [B, 2], standardised past frames [B, 2, D]; room for `branches` blocks of frames."""
+        ground = self.map_in(heightmap.unsqueeze(1)).flatten(2).mT
+        velocity = self.settings.past_velocity_gain * (past[:, 1:] - past[:, :-1])
+        past = self.past_in(torch.cat([past, velocity.expand_as(past)], -1))
+        x = torch.cat([ground, self.target_in(target).unsqueeze(1), past], 1) + self.prefix_place
+        room = _aligned(PREFIX_TOKENS + branches * self.frames) - PREFIX_TOKENS
+        keys, values = [], []
+        for block in self._typed_blocks():
+            x, k, v = block.prefix(x, self.prefix_sees[:, :PREFIX_TOKENS])
+            keys.append(functional.pad(k, (0, 0, 0, room)))
+            values.append(functional.pad(v, (0, 0, 0, room)))
+        return Context(keys, values)
+
+    def level_embedding(self, level: Tensor) -> list[Tensor]:
+        """Noise levels [...] to each block's (offset, scale, gate) of attention and of the feed-forward part, [..., 6, width]."""
+        phase = (1.0 - level).unsqueeze(-1) * torch.exp(torch.linspace(0, math.log(200.0), 32, device=level.device))
+        e = self.level_in(torch.cat([phase.sin(), phase.cos()], -1).to(self.frame_place.dtype))
+        return [block.level(e).unflatten(-1, (6, -1)) + self.neutral for block in self._typed_blocks()]
+
+    def denoise(self, x: Tensor, embedding: list[Tensor], context: Context, sees: Tensor) -> Tensor:
+        """Noisy frames [B, K, T, D] of K branches to clean ones; `sees` from `visibility`.
+
+        The embedding broadcasts over [B, K, 6, width]. In sampling the slots behind the prefix are overwritten in place, so
+        a context serves step after step.
+        """
+        h = self.frame_in(x) + self.frame_place
+        for block, k, v, shift in zip(self._typed_blocks(), context.keys, context.values, embedding, strict=True):
+            h = block.frames(h, k, v, shift.unsqueeze(-3).unbind(-2), sees)
+        return self.frame_out(functional.layer_norm(h, h.shape[-1:]))
+
+    def visibility(self, past_shown: Tensor) -> Tensor:
+        """Mask [B, 1, K T, keys] for branches that see the past where `past_shown` [B, K] is true."""
+        always, on_past = _visibility_pattern(past_shown.shape[1], self.frames, past_shown.device)
+        return (always | (on_past & past_shown[:, :, None, None])).flatten(1, 2).unsqueeze(1)
+
+    def sampling_visibility(self, batch: int) -> Tensor:
+        """For two branches, the first without the past."""
+        return self.blend_sees
+
+    def _typed_blocks(self) -> list["_Block"]:
+        return cast("list[_Block]", list(self.blocks))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.frame_place.dtype
+
+
+class _Block(nn.Module):
+    def __init__(self, settings: PrefixSettings) -> None:
+        super().__init__()
+        width, hidden = settings.width, settings.hidden
+        self.heads = settings.heads
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.up, self.down = nn.Linear(width, hidden, bias=False), nn.Linear(hidden, width, bias=False)
+        self.level = nn.Linear(width, 6 * width)
+        nn.init.zeros_(self.level.weight)
+        nn.init.zeros_(self.level.bias)
+        nn.init.normal_(self.out.weight, std=0.01)
+        nn.init.normal_(self.down.weight, std=0.01)
+
+    def prefix(self, x: Tensor, sees: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = self._project(functional.layer_norm(x, x.shape[-1:]))
+        x = x + self._attend(q, k, v, sees)
+        return x + self._feed(functional.layer_norm(x, x.shape[-1:])), k, v
+
+    def frames(self, x: Tensor, keys: Tensor, values: Tensor, shift: tuple[Tensor, ...], sees: Tensor) -> Tensor:
+        """x [B, K, T, width]; shift: as `level_embedding` gives it."""
+        offset, scale, gate, ff_offset, ff_scale, ff_gate = shift
+        h = torch.addcmul(offset, functional.layer_norm(x, x.shape[-1:]), scale)
+        q, k, v = self._project(h.flatten(1, 2))
+        filled = PREFIX_TOKENS + k.shape[2]
+        if torch.is_grad_enabled():
+            tail = keys.shape[2] - filled
+            keys = torch.cat([keys[:, :, :PREFIX_TOKENS], functional.pad(k, (0, 0, 0, tail))], 2)
+            values = torch.cat([values[:, :, :PREFIX_TOKENS], functional.pad(v, (0, 0, 0, tail))], 2)
+        else:
+            keys[:, :, PREFIX_TOKENS:filled] = k
+            values[:, :, PREFIX_TOKENS:filled] = v
+        x = torch.addcmul(x, gate, self._attend(q, keys, values, sees).view_as(x))
+        return torch.addcmul(x, ff_gate, self._feed(torch.addcmul(ff_offset, functional.layer_norm(x, x.shape[-1:]), ff_scale)))
+
+    def _project(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = self.qkv(h).unflatten(-1, (3, self.heads, -1)).unbind(2)
+        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, sees: Tensor) -> Tensor:
+        a = functional.scaled_dot_product_attention(q, k, v, attn_mask=sees)
+        return self.out(a.transpose(1, 2).flatten(2))
+
+    def _feed(self, h: Tensor) -> Tensor:
+        return self.down(functional.gelu(self.up(h), approximate="tanh"))
+
+
+def _aligned(tokens: int) -> int:
+    return -(-tokens // _ALIGN) * _ALIGN
+
+
+@lru_cache(maxsize=16)
+def _visibility_pattern(branches: int, frames: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """What frames [K, T, keys] see in any case, and which keys [keys] are the past."""
+    with torch.inference_mode(False):  # the cache outlives the caller's mode
+        always = torch.zeros(branches, frames, _aligned(PREFIX_TOKENS + branches * frames), dtype=torch.bool)
+        always[..., :_FIRST_PAST] = True
+        for k in range(branches):
+            first = PREFIX_TOKENS + k * frames
+            always[k, :, first : first + frames] = True
+        on_past = torch.zeros(always.shape[-1], dtype=torch.bool)
+        on_past[_FIRST_PAST:PREFIX_TOKENS] = True
+        return always.to(device), on_past.to(device)

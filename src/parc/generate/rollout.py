@@ -1,0 +1,319 @@
+"""Long motions along paths: window after window, each conditioned on the last two frames of the one before.
+
+One window for the whole batch is one function of static buffers (`PathRunner`): progress along the path, canonical frame,
+heightmap, network, choice among candidates, kinematics, arrival. On CUDA it is captured once and replayed. The batch is
+N terrains with one path each, C motions on each, rows in that order. A motion that has arrived, or has used up its time, is
+carried along but no longer grows: `frames` says how much of each row counts.
+
+    past (2 frames) --network--> 13 frames, 7 kept --> the last 2 of those are the next past
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from parc.character import rotation
+from parc.character.kinematics import BodyPose
+from parc.dataset.clip import Clip, Provenance
+from parc.errors import PathError, SettingsError
+from parc.generate.blend import Blend
+from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.fuse import fuse
+from parc.generate.generator import Generator
+from parc.generate.graph import Replay
+from parc.generate.lock import lock_feet
+from parc.generate.network import PAST_FRAMES
+from parc.generate.schedule import FlowSchedule
+from parc.generate.score import ScoreWeights, score_window
+from parc.generate.table import FPS
+from parc.motion.motion import Motion
+from parc.path.follow import PathBatch
+from parc.path.path import TerrainPath
+from parc.terrain.heightmap import heights_at
+from parc.terrain.terrain import Terrain, TerrainBatch
+
+
+@dataclass(frozen=True)
+class RolloutSettings:
+    blend: Blend = field(default_factory=Blend)
+    steps: int | None = None
+    """sampler steps of a flow schedule; None: as trained"""
+    keep: int = 7
+    """frames of a window that are kept"""
+    choices: int = 1
+    """candidates sampled for each window, the best of which is kept"""
+    score: ScoreWeights = field(default_factory=ScoreWeights)
+    lock_feet: bool = True
+    """repair sliding, sunk and floating feet at the end of each window"""
+    lookahead: float = 2.8
+    """m along the path to the point that gives the direction"""
+    radius: float = 0.5
+    """m: a mean foot position this near to the goal has arrived"""
+    seconds: float = 10.0
+    """s, time limit"""
+    slowest: float = 0.0
+    """m/s: a path that takes longer than `seconds` at this speed gets that much time; 0: never"""
+    half: bool = True
+    """on GPUs the network computes in bfloat16"""
+    start_height: tuple[float, float] = (0.7, 0.9)
+    """m, root above the ground in a start without past frames"""
+
+    def __post_init__(self) -> None:
+        if self.keep < PAST_FRAMES:
+            raise SettingsError(f"{self.keep} frames of a window are kept, expected at least {PAST_FRAMES}")
+        if self.choices < 1:
+            raise SettingsError(f"{self.choices} candidates for each window, expected at least 1")
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutBatch:
+    """Motions of B rows, padded to the longest."""
+
+    root_pos: Tensor
+    """[B, T, 3]"""
+    root_rot: Tensor
+    """[B, T, 4] xyzw"""
+    joint_rot: Tensor
+    """[B, T, bodies - 1, 4] xyzw"""
+    contacts: Tensor
+    """[B, T, bodies]"""
+    frames: Tensor
+    """[B] frames that count"""
+    reached: Tensor
+    """[B] bool, arrived at the goal in time"""
+
+    def __len__(self) -> int:
+        return self.frames.shape[0]
+
+    def motions(self) -> list[Motion]:
+        rows = zip(
+            *(t.cpu() for t in (self.root_pos, self.root_rot, self.joint_rot, self.contacts)), self.frames.tolist(), strict=True
+        )
+        return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in rows]
+
+    def clips(self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance) -> list[Clip]:
+        """The motions with the terrains and paths they were made for, named `name`_row."""
+        each = len(self) // len(terrains)
+        rows = enumerate(self.motions())
+        return [Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], provenance=provenance) for i, m in rows]
+
+
+class PathRunner:
+    """Static buffers for C motions on each of N terrains and paths; `reset`, then `step` window by window."""
+
+    def __init__(
+        self,
+        generator: Generator,
+        terrain: TerrainBatch,
+        paths: PathBatch,
+        candidates: int,
+        settings: RolloutSettings,
+        use_graph: bool = True,
+        compiled: bool = False,
+    ) -> None:
+        """`compiled` fuses the whole window with torch.compile: a minute's wait, then a fraction of the time on a GPU."""
+        if len(terrain) != len(paths):
+            raise PathError(f"{len(terrain)} terrains and {len(paths)} paths, expected one path for each terrain")
+        if settings.keep > generator.settings.future:
+            raise SettingsError(f"{settings.keep} frames are kept of windows of {generator.settings.future}")
+        device = generator.device
+        if settings.half and device.type == "cuda" and generator.network.dtype == torch.float32:
+            generator = generator.in_precision(torch.bfloat16)
+        self.generator, self.settings, self.candidates = generator, settings, candidates
+        self.terrain = terrain.to(device)
+        rows = torch.arange(len(paths), device=device).repeat_interleave(candidates)
+        self.paths = PathBatch(paths.points.to(device), paths.length.to(device), paths.spacing).select(rows)
+        self.batch = len(rows)
+        schedule = generator.schedule
+        if settings.steps is not None and isinstance(schedule, FlowSchedule):
+            schedule = FlowSchedule(settings.steps)
+        self._plan = schedule.plan(device)
+        self._embeddings = generator.level_embeddings(self._plan)
+        self._blend = settings.blend.coefficients(len(self._plan), device)
+        self._make_buffers(device)
+        self.reset(None, torch.Generator(device).manual_seed(0))
+        self._function = fuse(self._window, self._inputs()) if compiled else self._window
+        self._replay: Replay | None = Replay(self.window_without_graph, device) if use_graph else None
+
+    def _make_buffers(self, device: torch.device) -> None:
+        b, bodies, keep = self.batch, self.generator.character.num_bodies, self.settings.keep
+
+        def state(frames: int) -> FrameState:
+            return FrameState(
+                torch.zeros(b, frames, 3, device=device),
+                torch.eye(3, device=device).repeat(b, frames, 1, 1),
+                torch.eye(3, device=device).repeat(b, frames, bodies - 1, 1, 1),
+                torch.zeros(b, frames, bodies, device=device),
+            )
+
+        self.past, self.kept = state(PAST_FRAMES), state(keep)
+        self.past_pose = self.past.body_pose(self.generator.character)
+        self.noise = torch.zeros(self.generator.noise_shape(b * self.settings.choices), device=device)
+        self.coefficients = torch.ones(len(self._plan), device=device)
+        self.has_past = torch.zeros((), device=device)
+        self.progress = torch.zeros(b, device=device)
+        self._feet = torch.tensor(self.generator.character.feet or (0,), device=device)
+        self.frames = torch.zeros(b, dtype=torch.long, device=device)
+        self.reached = torch.zeros(b, dtype=torch.bool, device=device)
+        seconds = torch.full_like(self.paths.length, self.settings.seconds)
+        if self.settings.slowest > 0:
+            seconds = torch.maximum(seconds, self.paths.length / self.settings.slowest)
+        self.limit = (seconds * FPS).round().long()
+
+    def reset(self, past: FrameState | None, random: torch.Generator) -> None:
+        """Back to the start: after the given past [B, 2, ...] in the world, or at the paths' first points with none."""
+        if past is not None:
+            for buffer, value in zip(self.past, past, strict=True):
+                buffer.copy_(value)
+        else:
+            low, high = self.settings.start_height
+            start = self.paths.points[:, 0]
+            ground = heights_at(self.terrain, start[:, :2].unflatten(0, (len(self.terrain), -1))).flatten()
+            height = ground + low + (high - low) * torch.rand(self.batch, generator=random, device=start.device)
+            ahead = self.paths.position(torch.full_like(self.progress, 0.8))[:, :2] - start[:, :2]
+            frame = CanonicalFrame(torch.cat([start[:, :2], height[:, None]], -1), torch.atan2(ahead[:, 1], ahead[:, 0]))
+            self.past.root_pos.copy_(frame.origin[:, None].expand_as(self.past.root_pos))
+            self.past.root_rot.copy_(frame.matrix()[:, None].expand_as(self.past.root_rot))
+            self.past.joint_rot.copy_(torch.eye(3, device=start.device).expand_as(self.past.joint_rot))
+            self.past.contacts.zero_()
+        self._set_past(past is not None)
+        for buffer, value in zip(self.past_pose, self.past.body_pose(self.generator.character), strict=True):
+            buffer.copy_(value)
+        self.progress.copy_(self.paths.advance(torch.zeros_like(self.progress), self.past.root_pos[:, -1, :2]))
+        self.frames.zero_()
+        self.reached.zero_()
+
+    def _set_past(self, known: bool) -> None:
+        self.has_past.fill_(float(known))
+        self.coefficients.copy_(self._blend if known else torch.ones_like(self._blend))
+
+    @torch.no_grad()
+    def step(self, random: torch.Generator) -> FrameState:
+        """The next `keep` frames of every row, [B, keep, ...] in a buffer that the next step overwrites."""
+        self.noise.normal_(generator=random)
+        if self._replay is None:
+            self.window_without_graph()
+        else:
+            self._replay()
+        self._set_past(True)
+        return self.kept
+
+    @property
+    def is_captured(self) -> bool:
+        return self._replay is not None and self._replay.is_captured
+
+    @torch.no_grad()
+    def window_without_graph(self) -> None:
+        """One window from the buffers to the buffers."""
+        *parts, progress, first, near = self._function(*self._inputs())
+        state, pose = FrameState(*parts[:4]), BodyPose(*parts[4:])
+        room = (self.limit - self.frames).clamp_min(0)
+        self.frames.add_(torch.where(self.reached, 0, torch.minimum(first, room)))
+        self.reached.logical_or_(near & (first <= room))
+        self.progress.copy_(progress)
+        for buffer, value in zip(self.kept, state, strict=True):
+            buffer.copy_(value)
+        for buffer, value in zip((*self.past, *self.past_pose), (*state, *pose), strict=True):
+            buffer.copy_(value[:, self.settings.keep - PAST_FRAMES :])
+
+    def _inputs(self) -> tuple[Tensor, ...]:
+        return (*self.past, *self.past_pose, self.progress, self.noise, self.coefficients, self.has_past)
+
+    def _window(self, *buffers: Tensor) -> tuple[Tensor, ...]:
+        """Of `_inputs`, which stay as they are: kept frames, their bodies' poses, and what `_arrival` says of them."""
+        settings, generator = self.settings, self.generator
+        layout, character, keep = generator.layout, generator.character, settings.keep
+        own_past, past_pose = FrameState(*buffers[:4]), BodyPose(*buffers[4:6])
+        progress, noise, coefficients, has_past = buffers[6:]
+        last = PAST_FRAMES - 1
+        root = own_past.root_pos[:, last]
+        goal = self.paths.target(progress, settings.lookahead)
+        frame = CanonicalFrame.of(root, own_past.root_rot[:, last])
+        past = layout.encode(frame.to_local(own_past), frame.points_to_local(past_pose.pos[..., 1:, :]))
+        heightmap = frame.heightmap(self.terrain, generator.settings.grid)
+
+        n = settings.choices
+        inputs = [past, heightmap, frame.direction_to(goal), *frame, *own_past, *past_pose, goal - root[:, :2]]
+        if n > 1:
+            inputs = [t.repeat_interleave(n, 0) for t in inputs]
+        past, heightmap, direction = inputs[:3]
+        frame, own_past, past_pose = CanonicalFrame(*inputs[3:5]), FrameState(*inputs[5:9]), BodyPose(*inputs[9:11])
+        features = generator.denoise_window(past, heightmap, direction, noise, coefficients, self._plan, self._embeddings)
+        state = frame.to_world(layout.decode(features[:, :keep]).state)
+        state = state._replace(contacts=state.contacts.clamp(0, 1))
+        pose = state.body_pose(character)
+        if settings.lock_feet:
+            before = BodyPose(*(part[:, last:] for part in past_pose))
+            state = lock_feet(character, state, pose, own_past.narrow(last, 1), before, has_past, self.terrain)
+            pose = state.body_pose(character)
+        if n > 1:
+            towards = torch.nn.functional.normalize(inputs[11], dim=-1)
+            scores = score_window(character, pose, state.contacts, past_pose.pos, has_past, towards, self.terrain, settings.score)
+            best = scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
+            state = FrameState(*(part.index_select(0, best) for part in state))
+            pose = BodyPose(*(part.index_select(0, best) for part in pose))
+        return (*state, *pose, *self._arrival(state, pose, progress))
+
+    def _arrival(self, state: FrameState, pose: BodyPose, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Progress after the window, frames [B] of it up to the goal (all if it is not reached), whether it is [B]."""
+        progress = self.paths.advance(progress, state.root_pos[:, -1, :2])
+        where = pose.pos.index_select(-2, self._feet).mean(-2)[..., :2]
+        near = (where - self.paths.goal[:, None, :2]).norm(dim=-1) <= self.settings.radius
+        near = near & (self.paths.length - progress <= 1.0)[:, None]
+        return progress, torch.where(near.any(1), near.int().argmax(1) + 1, self.settings.keep), near.any(1)
+
+    @property
+    def windows(self) -> int:
+        """Windows until the last row has used up its time."""
+        return math.ceil(int(self.limit.max()) / self.settings.keep)
+
+    @torch.no_grad()
+    def run(self, seed: int, past: FrameState | None = None) -> RolloutBatch:
+        random = torch.Generator(self.progress.device).manual_seed(seed)
+        self.reset(past, random)
+        windows, keep = self.windows, self.settings.keep
+        total = [torch.zeros(self.batch, windows * keep, *part.shape[2:], device=part.device) for part in self.kept]
+        done = 0
+        for w in range(windows):
+            for buffer, part in zip(total, self.step(random), strict=True):
+                buffer[:, w * keep : (w + 1) * keep] = part
+            done = w + 1
+            if done % 8 == 0 and bool((self.reached | (self.frames >= self.limit)).all()):
+                break
+        longest = max(1, int(self.frames.max()))
+        root_pos, root_rot, joint_rot, contacts = (buffer[:, :longest] for buffer in total)
+        return RolloutBatch(
+            root_pos,
+            rotation.from_matrix(root_rot),
+            rotation.from_matrix(joint_rot),
+            contacts,
+            self.frames.clone(),
+            self.reached.clone(),
+        )
+
+
+def roll_out(
+    generator: Generator,
+    terrains: Sequence[Terrain],
+    paths: Sequence[TerrainPath],
+    candidates: int = 1,
+    settings: RolloutSettings | None = None,
+    seed: int = 0,
+    past: FrameState | None = None,
+    use_graph: bool = True,
+    compiled: bool = False,
+) -> RolloutBatch:
+    """`candidates` motions along each path, rows terrain by terrain; past [N * candidates, 2, ...] to start from, if any."""
+    runner = PathRunner(
+        generator,
+        TerrainBatch.stack(list(terrains)),
+        PathBatch.stack(list(paths)),
+        candidates,
+        settings or RolloutSettings(),
+        use_graph,
+        compiled,
+    )
+    return runner.run(seed, past)

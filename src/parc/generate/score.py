@@ -1,0 +1,69 @@
+"""How good is a candidate window: lower is better. Used to choose one of several at every window of a rollout.
+
+    depth of all probe points + distance of labelled bodies + jerk beyond what motion has + departure from free fall - progress
+
+Free fall matters because penetration and contact distance are zero for a body that hovers with its labels off.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from parc.character.character import Character
+from parc.character.kinematics import BodyPose
+from parc.character.surface import min_per_body, world_points
+from parc.generate.loss import flight_departure
+from parc.generate.probe import probe_points
+from parc.terrain.distance import signed_distance_local
+from parc.terrain.terrain import TerrainBatch
+
+
+@dataclass(frozen=True)
+class ScoreWeights:
+    penetration: float = 1.0
+    """per m, summed over frames and points"""
+    contact: float = 1.0
+    """per m, summed over frames and bodies"""
+    jerk: float = 1.0
+    """per m/frame3 beyond `jerk_allowed`, summed over frames and bodies"""
+    jerk_allowed: float = 0.2
+    """m/frame3"""
+    flight: float = 0.3
+    """per frame of full departure from free fall"""
+    progress: float = 0.5
+    """per m towards the target"""
+
+
+def score_window(
+    character: Character,
+    pose: BodyPose,
+    contacts: Tensor,
+    past_pos: Tensor,
+    past_counts: Tensor,
+    direction: Tensor,
+    terrain: TerrainBatch,
+    weights: ScoreWeights,
+) -> Tensor:
+    """[B] of windows [B, T, bodies, ...] in the world.
+
+    past_pos [B, 2, bodies, 3] and past_counts (a 0-d 0 or 1: whether there is a past) for the jerk at the seam; direction [B, 2]
+    is a world unit vector; B / N windows in turn are on each of N terrains.
+    """
+    probe = probe_points(character, contacts.device)
+    points = world_points(probe.surface, pose)
+    distance = signed_distance_local(terrain, points.unflatten(0, (len(terrain), -1)), 1, "open").flatten(0, 1)
+    above = min_per_body(probe.surface, distance).clamp_min(0)
+    positions = torch.cat([past_pos, pose.pos], 1)
+    jerk = positions[:, 3:] - 3 * positions[:, 2:-1] + 3 * positions[:, 1:-2] - positions[:, :-3]
+    excess = (jerk.norm(dim=-1) - weights.jerk_allowed).clamp_min(0).sum(-1)
+    inner = excess[:, past_pos.shape[1] :].sum(-1)
+    seam = excess[:, : past_pos.shape[1]].sum(-1)
+    gain = ((pose.pos[:, -1, 0, :2] - pose.pos[:, 0, 0, :2]) * direction).sum(-1)
+    return (
+        weights.penetration * (-distance).clamp_min(0).sum((-1, -2))
+        + weights.contact * (above * contacts).sum((-1, -2))
+        + weights.jerk * (inner + past_counts * seam)
+        + weights.flight * flight_departure(pose, above.amin(-1), probe).sum(-1)
+        - weights.progress * gain
+    )

@@ -1,0 +1,133 @@
+"""All clips as one table of frames on the device, with mirrored copies, and the odds of each window.
+
+Kinematics is done once, here: a training step only gathers rows. Windows are drawn by skill and length: a skill with n frames in
+all gets a share proportional to n^balance (0.5: a skill with four times the data is drawn twice as often), divided over its
+clips by length.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from parc.character.character import Character
+from parc.character.kinematics import BodyPose
+from parc.dataset.clip import Clip
+from parc.errors import DatasetError
+from parc.generate.frame import FrameState
+from parc.motion.edit import mirror
+from parc.terrain.terrain import Terrain, TerrainBatch
+
+FPS = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    character: Character
+    frames: FrameState
+    """[N, ...] every frame of every clip, in the world"""
+    bodies: BodyPose
+    """[N, B, 3] and [N, B, 3, 3]"""
+    terrain: TerrainBatch
+    """one for each clip"""
+    clip_start: Tensor
+    """[C] first frame of each clip"""
+    clip_end: Tensor
+    """[C] one past the last"""
+    window_start: Tensor
+    """[W] first frame of every window that fits into its clip"""
+    window_clip: Tensor
+    """[W]"""
+    odds: Tensor
+    """[W] float64, cumulative"""
+
+    @classmethod
+    def build(
+        cls,
+        clips: Sequence[Clip],
+        character: Character,
+        window: int,
+        device: torch.device | str,
+        mirrored: bool = True,
+        balance: float = 0.5,
+    ) -> "FrameTable":
+        """Clips shorter than `window` frames are left out; an error if none is left."""
+        usable = [c for c in clips if len(c.motion) >= window]
+        if not usable:
+            raise DatasetError(f"none of the {len(clips)} clips has the {window} frames that a training window needs")
+        for clip in usable:
+            clip.check_fits(character)
+            if clip.motion.fps != FPS:
+                raise DatasetError(
+                    f"clip '{clip.name}' has {clip.motion.fps} frames a second, the generator needs {FPS:g}: resample it"
+                )
+        skills = [skill_of(c) for c in usable]
+        motions, terrains = [c.motion for c in usable], [c.terrain for c in usable]
+        if mirrored and character.mirror_of is not None:
+            motions += [mirror(m, character) for m in motions]
+            terrains += [mirror_terrain(t) for t in terrains]
+            skills = skills * 2
+
+        lengths = torch.tensor([len(m) for m in motions])
+        ends = lengths.cumsum(0)
+        starts = ends - lengths
+        states = [FrameState.of_motion(m) for m in motions]
+        frames = FrameState(*(torch.cat(parts).float() for parts in zip(*states, strict=True)))
+        counts = lengths - window + 1
+        weight = _clip_weights(counts, skills, balance) / counts
+        window_clip = torch.repeat_interleave(torch.arange(len(motions)), counts)
+        first_window = counts.cumsum(0) - counts
+        window_start = starts[window_clip] + torch.arange(int(counts.sum())) - first_window[window_clip]
+        odds = weight[window_clip].cumsum(0)
+
+        frames = FrameState(*(part.to(device) for part in frames))
+        return cls(
+            character=character,
+            frames=frames,
+            bodies=frames.body_pose(character),
+            terrain=TerrainBatch.stack([replace(t, bounds=None) for t in terrains]).to(device),
+            clip_start=starts.to(device),
+            clip_end=ends.to(device),
+            window_start=window_start.to(device),
+            window_clip=window_clip.to(device),
+            odds=(odds / odds[-1]).to(device),
+        )
+
+    def __len__(self) -> int:
+        return self.frames.root_pos.shape[0]
+
+    def draw(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """First frames and clips [count] of windows drawn at random."""
+        u = torch.rand(count, dtype=torch.float64, generator=generator, device=self.odds.device)
+        row = torch.searchsorted(self.odds, u, right=True).clamp_max(len(self.odds) - 1)
+        return self.window_start[row], self.window_clip[row]
+
+    def at(self, index: Tensor) -> FrameState:
+        return FrameState(*(part[index] for part in self.frames))
+
+
+def skill_of(clip: Clip) -> str:
+    """The clip's skill, or the words of its name before the first number."""
+    if clip.provenance.skill:
+        return clip.provenance.skill
+    return re.split(r"[_\-. ]*\d", clip.name, maxsplit=1)[0]
+
+
+def mirror_terrain(terrain: Terrain) -> Terrain:
+    """Reflected in y = 0: the last column becomes the first."""
+    last = terrain.min_point[1] + (terrain.size[1] - 1) * terrain.cell
+    bounds = None if terrain.bounds is None else terrain.bounds.flip(1)
+    return replace(terrain, heights=terrain.heights.flip(1), min_point=torch.stack([terrain.min_point[0], -last]), bounds=bounds)
+
+
+def _clip_weights(counts: Tensor, skills: list[str], balance: float) -> Tensor:
+    """[C] float64 share of each clip."""
+    total: dict[str, float] = defaultdict(float)
+    for skill, n in zip(skills, counts.tolist(), strict=True):
+        total[skill] += n
+    return torch.tensor(
+        [n * total[s] ** (balance - 1) for s, n in zip(skills, counts.tolist(), strict=True)], dtype=torch.float64
+    )

@@ -1,0 +1,261 @@
+"""Train a motion generator: `python -m parc.generate.train --clips FOLDER --out FOLDER --seconds 600`.
+
+    OUT/
+      generator.safetensors     averaged weights, ready to use; rewritten at every checkpoint
+      checkpoint.safetensors    everything needed to go on (each rank's random state included)
+      metrics.jsonl             losses, rate, windows a second
+
+A run that is killed and started again with the same arguments goes on from its checkpoint; a finished one does nothing. With
+torchrun each rank draws its own windows and the gradients are averaged.
+"""
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from torch import Tensor
+
+from parc.character.character import Character
+from parc.character.humanoid import humanoid
+from parc.dataset.clip import Clip
+from parc.dataset.read import read_clips
+from parc.errors import ParcError, SettingsError
+from parc.generate.flat import AdamSettings
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PAST_FRAMES
+from parc.generate.objective import PaperObjective
+from parc.generate.table import FrameTable
+from parc.generate.trainer import StepSettings, Trainer
+from parc.generate.window import WindowSampler, WindowSettings
+from parc.run import distributed
+from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.log import MetricsLog
+
+_log = logging.getLogger("parc.train_generator")
+GENERATOR_FILE, CHECKPOINT_FILE, METRICS_FILE = "generator.safetensors", "checkpoint.safetensors", "metrics.jsonl"
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    seconds: float = 600.0
+    """budget of training time, s"""
+    steps: int | None = None
+    """budget of steps, instead of time; makes a run repeatable"""
+    generator: GeneratorSettings = field(default_factory=GeneratorSettings)
+    window: WindowSettings = field(default_factory=WindowSettings)
+    step: StepSettings = field(default_factory=StepSettings)
+    mirrored: bool = True
+    """train on mirrored copies too"""
+    balance: float = 0.5
+    """0: every skill the same share of windows, 1: in proportion to its frames"""
+    checkpoint_seconds: float = 60.0
+    """s between checkpoints"""
+    log_steps: int = 50
+    """steps between lines of the log"""
+    seed: int = 0
+    graph: bool = True
+    """capture the step as CUDA graphs"""
+    compile: bool = False
+    """fuse the network's kernels with torch.compile"""
+
+    def __post_init__(self) -> None:
+        if self.seconds <= 0 or (self.steps is not None and self.steps < 1):
+            raise SettingsError(f"the budget is {self.seconds} s or {self.steps} steps, expected more than none")
+        if self.window.future != self.generator.future:
+            raise SettingsError(f"windows have {self.window.future} future frames, the generator {self.generator.future}")
+
+    @classmethod
+    def paper(cls, seconds: float = 600.0, steps: int | None = None) -> "TrainSettings":
+        """The paper's recipe: exponential maps, DDPM, encoder over all tokens, batch 64, AdamW 1e-5, no own rollouts."""
+        step = StepSettings(
+            batch=64, levels=1, past_noise=0.0, own_share=0.0, random_level=0.0, warm_up=1, last_rate=1.0,
+            adam=AdamSettings(rate=1e-5, beta2=0.999), objective=PaperObjective(),
+        )  # fmt: skip
+        return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), step=step)
+
+
+def train_generator(
+    settings: TrainSettings,
+    clips: Sequence[Clip],
+    out: Path | str,
+    character: Character | None = None,
+    device: torch.device | str = "cpu",
+    resume: bool = True,
+    init: Generator | Path | str | None = None,
+    stop_after: int | None = None,
+) -> Generator:
+    """Train on clips and return the averaged generator; `init` starts from other weights (their statistics are kept).
+
+    `stop_after` ends the call early after that many steps, as a kill after a checkpoint would.
+    """
+    character, out = character or humanoid(), Path(out)
+    group = distributed.setup(device)
+    device = group.device
+    torch.manual_seed(settings.seed)
+    generator = Generator(character, settings.generator).to(device)
+    if init is not None:
+        source = init if isinstance(init, Generator) else Generator.load(init, character)
+        if asdict(source.settings.network) != asdict(settings.generator.network):
+            raise SettingsError(
+                f"the first weights have the network {source.settings.network}, expected {settings.generator.network}"
+            )
+        generator.network.load_state_dict(source.network.state_dict())
+    length = PAST_FRAMES + settings.window.future
+    table = FrameTable.build(clips, character, length, device, settings.mirrored, settings.balance)
+    windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
+    trainer = Trainer(generator, windows, settings.step, group, settings.seed, settings.graph, settings.compile)
+    if init is None:
+        trainer.fit_statistics()
+    else:
+        _set_statistics(trainer, source)
+    checkpoint = out / CHECKPOINT_FILE
+    elapsed = 0.0
+    if resume and checkpoint.is_file():
+        elapsed = _restore(trainer, checkpoint, settings)
+        if group.is_main:
+            _log.info("going on from step %d (%.0f s)", trainer.steps, elapsed)
+    log = MetricsLog(out / METRICS_FILE) if group.is_main else None
+    _run(trainer, settings, out, log, elapsed, stop_after)
+    return trainer.averaged()
+
+
+def _run(
+    trainer: Trainer, settings: TrainSettings, out: Path, log: MetricsLog | None, elapsed: float, stop_after: int | None
+) -> None:
+    group = trainer.group
+    began, saved, first_step = time.monotonic() - elapsed, time.monotonic(), trainer.steps
+    mark, mark_steps = time.monotonic(), trainer.steps
+    used = _share(settings, trainer.steps, elapsed)
+    while used < 1.0 and (stop_after is None or trainer.steps - first_step < stop_after):
+        trainer.step(used)
+        looks_up = trainer.steps % settings.log_steps == 0
+        if settings.steps is not None:
+            used = trainer.steps / settings.steps
+        elif looks_up:
+            clock = torch.tensor(time.monotonic() - began, dtype=torch.float64, device=trainer.device)
+            group.broadcast_([clock])
+            used = float(clock) / settings.seconds
+        if looks_up and log is not None:
+            parts = dict(zip(settings.step.objective.NAMES, trainer.parts.tolist(), strict=True))
+            now = time.monotonic()
+            speed = (trainer.steps - mark_steps) * settings.step.batch * group.world_size / max(now - mark, 1e-9)
+            mark, mark_steps = now, trainer.steps
+            values = {
+                "step": trainer.steps,
+                "seconds": now - began,
+                "rate": float(trainer.optimiser.rate),
+                "windows_per_s": speed,
+            }
+            values |= {"gradient": float(trainer.optimiser.norm), "skipped": float(trainer.optimiser.skipped)}
+            log.write(**values, own=trainer.rolls_out, **parts)
+            if trainer.steps % (10 * settings.log_steps) == 0:
+                _log.info("step %d  %.0f s  loss %.4f  %.0f windows/s", trainer.steps, now - began, parts["total"], speed)
+        if looks_up and group.agree(time.monotonic() - saved >= settings.checkpoint_seconds):
+            _save(trainer, out, settings, time.monotonic() - began)
+            saved = time.monotonic()
+    _save(trainer, out, settings, time.monotonic() - began)
+
+
+def _share(settings: TrainSettings, steps: int, elapsed: float) -> float:
+    return steps / settings.steps if settings.steps is not None else elapsed / settings.seconds
+
+
+def _save(trainer: Trainer, out: Path, settings: TrainSettings, elapsed: float) -> None:
+    group = trainer.group
+    states = trainer.random.get_state()
+    gathered: list[Tensor] = [states]
+    if group.world_size > 1:
+        mine = states.to(trainer.device)
+        gathered = [torch.empty_like(mine) for _ in range(group.world_size)]
+        torch.distributed.all_gather(gathered, mine)
+    if not group.is_main:
+        return
+    tensors = {**trainer.state(), **{f"random.{rank}": state for rank, state in enumerate(gathered)}}
+    meta = {"kind": "generator-training", "steps": trainer.steps, "elapsed": elapsed, "settings": _identity(settings)}
+    save_checkpoint(out / CHECKPOINT_FILE, tensors, meta | {"fingerprint": trainer.generator.character.fingerprint})
+    spent = {} if settings.steps is not None else {"seconds": round(elapsed, 1)}  # equal runs of equal steps give equal files
+    trainer.averaged().save(out / GENERATOR_FILE, steps=trainer.steps, **spent)
+
+
+def _restore(trainer: Trainer, path: Path, settings: TrainSettings) -> float:
+    tensors, meta = load_checkpoint(path)
+    if meta.get("settings") != _identity(settings) or meta["fingerprint"] != trainer.generator.character.fingerprint:
+        raise SettingsError(f"{path} is of a run with other settings; choose another folder, or start over without resuming")
+    trainer.restore(tensors, meta["steps"])
+    mine = f"random.{trainer.group.rank}"
+    if mine not in tensors:
+        raise SettingsError(f"{path} is of a run on fewer than {trainer.group.world_size} ranks")
+    trainer.random.set_state(tensors[mine])
+    return float(meta["elapsed"])
+
+
+def _identity(settings: TrainSettings) -> dict:
+    """What must not change between a run and its continuation."""
+    return {
+        "generator": _plain(settings.generator),
+        "step": _plain(settings.step),
+        "window": _plain(settings.window),
+        "seed": settings.seed,
+    }
+
+
+def _plain(value: object) -> object:
+    """A dataclass as JSON would give it back: tuples are lists."""
+    return json.loads(json.dumps(asdict(value)))  # type: ignore[call-overload]
+
+
+def _set_statistics(trainer: Trainer, source: Generator) -> None:
+    trainer.restore({**trainer.state(), "mean": source.mean.to(trainer.device), "std": source.std.to(trainer.device)}, 0)
+
+
+@dataclass(frozen=True)
+class Command:
+    """Train a motion generator."""
+
+    clips: Path
+    """folder of clip files, or a data set"""
+    out: Path
+    """folder for weights, checkpoints and the log"""
+    device: str = "auto"
+    """auto, cpu or cuda"""
+    init: Path | None = None
+    """generator file to start from"""
+    resume: bool = True
+    """go on from a checkpoint in `out`, if there is one"""
+    paper: bool = False
+    """the paper's recipe for network, windows and steps; their settings are then ignored"""
+    train: Annotated[TrainSettings, tyro.conf.arg(name="")] = field(default_factory=TrainSettings)
+
+
+def run(command: Command) -> Path:
+    device = command.device if command.device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    settings = command.train
+    if command.paper:
+        recipe = TrainSettings.paper(settings.seconds, settings.steps)
+        kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds", "mirrored", "balance")
+        settings = replace(recipe, **{name: getattr(settings, name) for name in kept})
+    character = humanoid()
+    clips = read_clips(command.clips, character)
+    _log.info("%d clips, %.0f s", len(clips), sum(c.motion.duration for c in clips))
+    train_generator(settings, clips, command.out, character, device, command.resume, command.init)
+    return command.out / GENERATOR_FILE
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
+    try:
+        print(run(tyro.cli(Command, config=(tyro.conf.AvoidSubcommands,))))
+    except ParcError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

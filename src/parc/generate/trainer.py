@@ -1,0 +1,220 @@
+"""One training step, and the state that a killed run needs to go on as if nothing had happened.
+
+A step draws windows, noises each at several levels that share one prefix, and takes the objective's gradient; for a share of the
+windows, late in training, the two past frames are the model's own, sampled from the averaged weights (`own_past`), because a
+model that has only seen recorded pasts drifts on its own output.
+
+On CUDA the step is two captured graphs, gradient and update, with the sum over ranks in between. The schedule (learning rate,
+when own rollouts begin) depends on the share of the budget that is used up, which the caller passes in.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from parc.generate.blend import Blend
+from parc.generate.feature import Statistics
+from parc.generate.flat import AdamSettings, FlatAdamW, FlatParameters
+from parc.generate.frame import FrameState
+from parc.generate.generator import Generator
+from parc.generate.graph import Replay
+from parc.generate.network import PAST_FRAMES
+from parc.generate.objective import FastObjective, PaperObjective
+from parc.generate.schedule import FlowSchedule
+from parc.generate.window import Drawn, WindowBatch, WindowSampler
+from parc.run.distributed import Group
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    batch: int = 1024
+    """windows a step, on each rank"""
+    levels: int = 4
+    """noise levels of each window"""
+    past_dropout: float = 0.15
+    """share of (window, level) pairs that do not see the past"""
+    past_noise: float = 0.05
+    """mean noise on the past, in standard deviations"""
+    random_level: float = 0.4
+    """lowest noise level of random-terrain items: below it the recorded motion shows through"""
+    statistics_windows: int = 8192
+    """windows that mean and spread of the features are taken from"""
+    warm_up: int = 200
+    """steps to the full learning rate"""
+    last_rate: float = 0.03
+    """learning rate at the end, against the highest"""
+    own_start: float = 0.4
+    """share of the budget after which own rollouts begin; 1: never"""
+    own_share: float = 0.5
+    """share of windows that then continue the model's own past"""
+    own_windows: int = 2
+    """windows rolled out before the one that is trained"""
+    own_steps: int = 2
+    """sampler steps of those"""
+    own_kept: int = 7
+    """frames kept of each"""
+    own_distance: float = 0.35
+    """m: an own past farther than this from the recording is not used"""
+    adam: AdamSettings = field(default_factory=AdamSettings)
+    objective: FastObjective | PaperObjective = field(default_factory=FastObjective)
+
+
+class Trainer:
+    def __init__(
+        self,
+        generator: Generator,
+        windows: WindowSampler,
+        settings: StepSettings,
+        group: Group,
+        seed: int,
+        use_graph: bool = True,
+        use_compile: bool = False,
+    ) -> None:
+        self.generator, self.windows, self.settings, self.group = generator, windows, settings, group
+        device = self.device = generator.device
+        self.random = torch.Generator(device).manual_seed(seed * 1000003 + group.rank)
+        self.flat = FlatParameters(generator.network, with_gradients=True)
+        group.broadcast_([self.flat.values])
+        self.optimiser = FlatAdamW(self.flat, settings.adam)
+        self.steps = 0
+        self.rolls_out = False
+        self.parts = torch.zeros(len(settings.objective.NAMES), device=device)
+        """unweighted losses of the last step, in the order of the objective's NAMES"""
+        self._use_graph = use_graph and device.type == "cuda"
+        self._own = _averaged_copy(generator)
+        self._own_flat = FlatParameters(self._own.network, with_gradients=False)
+        self._own_plan = FlowSchedule(settings.own_steps).plan(device)
+        self._own_blend = Blend().coefficients(settings.own_steps, device)
+        self._prefix: Callable[..., Any] = generator.network.prefix
+        self._denoise: Callable[..., Tensor] = generator.network.denoise
+        if use_compile:
+            torch._dynamo.config.suppress_errors = True  # what cannot be compiled runs as it is, and the log says so
+            self._prefix = torch.compile(self._prefix, dynamic=False)
+            self._denoise = torch.compile(self._denoise, dynamic=False)
+            self._own.fuse()
+        self._gradient: Replay | None = None
+        self._update: Replay | None = None
+
+    def fit_statistics(self) -> None:
+        """Mean and spread of the features, from windows as recorded."""
+        drawn = self.windows.draw(self.settings.statistics_windows, self.random, augment=False)
+        window = self.windows.assemble(drawn)
+        found = Statistics.of(self.windows.layout, torch.cat([window.past, window.future], 1))
+        self.group.broadcast_([found.mean, found.std])
+        for part in (self.generator, self._own):
+            part.mean.copy_(found.mean)
+            part.std.copy_(found.std)
+
+    def step(self, used: float) -> None:
+        """One step at the share `used` (0..1) of the budget."""
+        s = self.settings
+        rate = s.adam.rate * min(1.0, (self.steps + 1) / s.warm_up)
+        rate *= s.last_rate + (1 - s.last_rate) * 0.5 * (1 + math.cos(math.pi * min(1.0, used)))
+        self.optimiser.rate.fill_(rate)
+        rolls_out = used >= s.own_start and s.own_share > 0 and s.own_start < 1
+        if self._use_graph and (self._gradient is None or rolls_out != self.rolls_out):
+            self.rolls_out = rolls_out
+            self._capture()
+        self.rolls_out = rolls_out
+        (self._gradient or self._take_gradient)()
+        self.group.mean_([self.flat.grads])
+        (self._update or self._apply)()
+        self.steps += 1
+
+    @property
+    def is_captured(self) -> bool:
+        return self._gradient is not None and self._gradient.is_captured
+
+    def _capture(self) -> None:
+        """Capture both halves and leave the state as it was; warm-up steps must not count."""
+        before = {name: tensor.clone() for name, tensor in self.state().items()}
+        random = self.random.get_state()
+        self._gradient = Replay(self._take_gradient, self.device, (self.random,))
+        self._update = Replay(self._apply, self.device)
+        self.restore(before, self.steps)
+        self.random.set_state(random)
+
+    def _take_gradient(self) -> None:
+        self.flat.grads.zero_()
+        with torch.no_grad():
+            window = self._draw()
+        total, parts = self._loss(window)
+        total.backward()
+        self.flat.grads.add_(parts[0] * 0.0)  # a loss that is not finite on one rank must stop the step on all
+        self.parts.copy_(parts)
+
+    def _apply(self) -> None:
+        self.optimiser.step(self.parts[0])
+        self._own_flat.values.copy_(self.optimiser.average)
+
+    def _draw(self) -> WindowBatch:
+        drawn = self.windows.draw(self.settings.batch, self.random)
+        return self.windows.assemble(drawn, self._own_past(drawn) if self.rolls_out else None)
+
+    def _loss(self, window: WindowBatch) -> tuple[Tensor, Tensor]:
+        s, generator, device = self.settings, self.generator, self.device
+        stats, schedule = generator.statistics, generator.schedule
+        shape = (s.batch, s.levels)
+        level = schedule.draw_levels(shape, self.random, device)
+        level = torch.where(window.is_random[:, None], s.random_level + (1 - s.random_level) * level, level)
+        shown = torch.rand(shape, generator=self.random, device=device) >= s.past_dropout
+        clean = stats.standardise(window.future).unsqueeze(1).expand(-1, s.levels, -1, -1)
+        noise = torch.randn(clean.shape, generator=self.random, device=device)
+        noisy = schedule.corrupt(clean, noise, level)
+        strength = 3 * s.past_noise * torch.rand(s.batch, 1, 1, generator=self.random, device=device).square()
+        past = stats.standardise(window.past)
+        past = past + strength * torch.randn(past.shape, generator=self.random, device=device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False):
+            context = self._prefix(window.heightmap, window.target, past, s.levels)
+            embedding = generator.network.level_embedding(level)
+            predicted = self._denoise(noisy, embedding, context, generator.network.visibility(shown)).float()
+        return s.objective(generator.layout, stats, window, predicted, level, shown)
+
+    def _own_past(self, drawn: Drawn) -> FrameState:
+        """[B, 2, ...] the model's own frames after a chain of windows, where they are usable; the recording's elsewhere."""
+        s, own = self.settings, self._own
+        recorded = drawn.state.narrow(0, PAST_FRAMES)
+        embeddings = own.level_embeddings(self._own_plan)
+        blend = self._own_blend * torch.rand((), generator=self.random, device=self.device)
+        state, usable = recorded, torch.zeros(s.batch, dtype=torch.bool, device=self.device)
+        for window in range(s.own_windows, 0, -1):
+            data, reaches = self.windows.earlier(drawn, s.own_kept * window)
+            start = state.select(usable, data)
+            features, frame = self.windows.context(start, drawn)
+            noise = torch.randn(own.noise_shape(s.batch), generator=self.random, device=self.device)
+            future = own.denoise_window(*features, noise, blend, self._own_plan, embeddings)
+            kept = future[:, s.own_kept - PAST_FRAMES : s.own_kept]
+            state = frame.to_world(own.layout.decode(kept).state)
+            state = state._replace(contacts=state.contacts.clamp(0, 1))
+            here, _ = self.windows.earlier(drawn, s.own_kept * (window - 1))
+            away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
+            usable = reaches & (away < s.own_distance)
+        chosen = torch.rand(s.batch, generator=self.random, device=self.device) < s.own_share
+        return state.select(usable & chosen & ~drawn.is_random, recorded)
+
+    def averaged(self) -> Generator:
+        """A generator with the averaged weights: what is saved and used."""
+        result = self.generator.in_precision(torch.float32)
+        flat = FlatParameters(result.network, with_gradients=False)
+        flat.values.copy_(self.optimiser.average)
+        return result.eval()
+
+    def state(self) -> dict[str, Tensor]:
+        return {**self.optimiser.state(), "mean": self.generator.mean, "std": self.generator.std}
+
+    def restore(self, state: dict[str, Tensor], steps: int) -> None:
+        self.optimiser.restore(state)
+        for part in (self.generator, self._own):
+            part.mean.copy_(state["mean"])
+            part.std.copy_(state["std"])
+        self._own_flat.values.copy_(self.optimiser.average)
+        self.steps = steps
+
+
+def _averaged_copy(generator: Generator) -> Generator:
+    """For own rollouts: bfloat16 on CUDA."""
+    return generator.in_precision(torch.bfloat16 if generator.device.type == "cuda" else torch.float32).requires_grad_(False)

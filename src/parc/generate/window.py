@@ -1,0 +1,218 @@
+"""Training windows, made on the device: 2 past and 13 future frames, the ground around them, and where the motion is heading.
+
+The ground is a square patch of the clip's terrain, large enough for the heightmap at any heading. It is changed at random, but
+never into the body: a cell may rise to just under the lowest point that passes over it in the neighbouring frames and sink
+without limit, unless the body comes close to it; then it stays (it may carry the foot, or be the wall the hand is on). A point
+reaches `padding` sideways, for the body is wider than its sample points.
+
+A share of the items is *random terrain* (paper): only the past is kept clear, so the recorded future means nothing there and only
+the penetration loss applies.
+
+Everything is gathers and arithmetic on fixed shapes; a batch can be drawn inside a captured CUDA graph.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from parc.character.kinematics import BodyPose
+from parc.character.surface import world_points
+from parc.generate.feature import FeatureLayout
+from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.inertial import follow_own_past
+from parc.generate.network import PAST_FRAMES
+from parc.generate.probe import probe_points
+from parc.generate.table import FPS, FrameTable
+from parc.terrain.augment import BoxAugmentation, random_boxes_on_grid
+from parc.terrain.heightmap import HeightmapGrid
+from parc.terrain.terrain import TerrainBatch
+
+
+@dataclass(frozen=True)
+class WindowSettings:
+    future: int = 13
+    """frames to predict"""
+    target_nearest: float = 0.4
+    """s ahead, soonest frame that may give the direction"""
+    target_farthest: float = 1.5
+    """s ahead, latest"""
+    target_noise: float = 0.05
+    """m"""
+    random_share: float = 0.1
+    """share of random-terrain items"""
+    unchanged_share: float = 0.15
+    """share of items whose terrain is left as recorded"""
+    padding: float = 0.06
+    """m a sample point reaches sideways"""
+    clearance: float = 0.02
+    """m left under a passing body"""
+    touching: float = 0.12
+    """m: a cell with the body nearer than this above it, or beside it, is kept"""
+    new_floor_share: float = 0.3
+    """share of items whose ground, where it is free, is first levelled to a new height"""
+    new_floor: tuple[float, float] = (-2.0, 0.6)
+    """m, lowest and highest new level against the feet"""
+    boxes: BoxAugmentation = field(default_factory=BoxAugmentation)
+
+
+class Drawn(NamedTuple):
+    """Windows as recorded, on changed ground."""
+
+    first: Tensor
+    """[B] row of the first frame in the table"""
+    clip: Tensor
+    """[B]"""
+    state: FrameState
+    """[B, 2 + future, ...] in the world"""
+    patch: TerrainBatch
+    """B patches of terrain"""
+    goal: Tensor
+    """[B, 2] world point that gives the direction"""
+    is_random: Tensor
+    """[B] bool"""
+
+
+class WindowBatch(NamedTuple):
+    """What the network and its losses see; features are not standardised."""
+
+    past: Tensor
+    """[B, 2, D]"""
+    future: Tensor
+    """[B, future, D]"""
+    heightmap: Tensor
+    """[B, 31, 31]"""
+    target: Tensor
+    """[B, 2] direction"""
+    patch: TerrainBatch
+    frame: CanonicalFrame
+    is_random: Tensor
+    """[B] bool"""
+
+
+class WindowSampler:
+    def __init__(self, table: FrameTable, layout: FeatureLayout, grid: HeightmapGrid, settings: WindowSettings) -> None:
+        self.table, self.layout, self.grid, self.settings = table, layout, grid, settings
+        device = table.odds.device
+        self._steps = torch.arange(PAST_FRAMES + settings.future, device=device)
+        swept = [*range(-14, -1, 3), *range(-1, PAST_FRAMES + settings.future), *range(18, 34, 3)]
+        self._swept = torch.tensor(swept, device=device)
+        self._past_only = torch.tensor([t if 0 <= t < PAST_FRAMES else 0 for t in swept], device=device)
+        self._centre, self.patch_cells = _patch_of(grid, table.terrain.cell)
+        self._cells = torch.arange(self.patch_cells, device=device)
+        self._reach = settings.padding * torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], device=device)
+
+    def draw(self, count: int, generator: torch.Generator, augment: bool = True) -> Drawn:
+        table, settings = self.table, self.settings
+        first, clip = table.draw(count, generator)
+        state = table.at(first[:, None] + self._steps)
+        frame = CanonicalFrame.of(state.root_pos[:, PAST_FRAMES - 1], state.root_rot[:, PAST_FRAMES - 1])
+        device = first.device
+        is_random = torch.rand(count, generator=generator, device=device) < (settings.random_share if augment else 0.0)
+        patch = self._patch(clip, frame)
+        if augment:
+            patch = self._changed(patch, first, clip, is_random, frame, generator)
+        span = torch.rand(count, generator=generator, device=device) * (settings.target_farthest - settings.target_nearest)
+        ahead = ((settings.target_nearest + span) * FPS).round().long()
+        last = table.clip_end[clip] - 1
+        goal = table.frames.root_pos[torch.minimum(first + PAST_FRAMES - 1 + ahead, last)][:, :2]
+        goal = goal + settings.target_noise * torch.randn(count, 2, generator=generator, device=device)
+        return Drawn(first, clip, state, patch, goal, is_random)
+
+    def earlier(self, drawn: Drawn, frames: int) -> tuple[FrameState, Tensor]:
+        """The recorded past [B, 2, ...] `frames` before the windows' own, and whether the clip reaches that far back [B]."""
+        start = self.table.clip_start[drawn.clip]
+        first = drawn.first - frames
+        return self.table.at(torch.maximum(first, start)[:, None] + self._steps[:PAST_FRAMES]), first >= start
+
+    def context(self, past: FrameState, drawn: Drawn) -> tuple[tuple[Tensor, Tensor, Tensor], CanonicalFrame]:
+        """Features, heightmap and direction after other past frames [B, 2, ...] on the ground of the windows."""
+        frame = CanonicalFrame.of(past.root_pos[:, -1], past.root_rot[:, -1])
+        features = self.layout.encode(frame.to_local(past))
+        return (features, frame.heightmap(drawn.patch, self.grid), frame.direction_to(drawn.goal)), frame
+
+    def assemble(self, drawn: Drawn, own_past: FrameState | None = None) -> WindowBatch:
+        """Features of the windows; with `own_past` [B, 2, ...], of windows that continue it (see `inertial`)."""
+        if own_past is None:
+            last = PAST_FRAMES - 1
+            frame = CanonicalFrame.of(drawn.state.root_pos[:, last], drawn.state.root_rot[:, last])
+            body_pos = self.table.bodies.pos[drawn.first[:, None] + self._steps]
+            features = self.layout.encode(frame.to_local(drawn.state), frame.points_to_local(body_pos[:, :, 1:]))
+            past, future = features[:, :PAST_FRAMES], features[:, PAST_FRAMES:]
+        else:
+            past, future, frame = follow_own_past(self.layout, own_past, drawn.state)
+        return WindowBatch(
+            past,
+            future,
+            frame.heightmap(drawn.patch, self.grid),
+            frame.direction_to(drawn.goal),
+            drawn.patch,
+            frame,
+            drawn.is_random,
+        )
+
+    def _patch(self, clip: Tensor, frame: CanonicalFrame) -> TerrainBatch:
+        """Cells around the middle of each heightmap; beyond the clip's terrain its border cells go on."""
+        terrain = self.table.terrain
+        c, s = frame.yaw.cos(), frame.yaw.sin()
+        x, y = self._centre
+        middle = frame.origin[:, :2] + torch.stack([c * x - s * y, s * x + c * y], -1)
+        corner = terrain.min_point[clip]
+        low = torch.floor((middle - corner) / terrain.cell + 0.5).long() - self.patch_cells // 2
+        size = terrain.size[clip]
+        i = torch.minimum((low[:, :1] + self._cells).clamp_min(0), size[:, :1] - 1)
+        j = torch.minimum((low[:, 1:] + self._cells).clamp_min(0), size[:, 1:] - 1)
+        heights = terrain.heights[clip[:, None, None], i[:, :, None], j[:, None, :]]
+        return TerrainBatch(heights, corner + low * terrain.cell, torch.full_like(size, self.patch_cells), terrain.cell)
+
+    def _changed(
+        self,
+        patch: TerrainBatch,
+        first: Tensor,
+        clip: Tensor,
+        is_random: Tensor,
+        frame: CanonicalFrame,
+        generator: torch.Generator,
+    ) -> TerrainBatch:
+        table = self.table
+        offsets = torch.where(is_random[:, None], self._past_only, self._swept)
+        rows = torch.minimum(first[:, None] + offsets, table.clip_end[clip][:, None] - 1)
+        rows = torch.maximum(rows, table.clip_start[clip][:, None])
+        surface = probe_points(table.character, rows.device).surface
+        points = world_points(surface, BodyPose(table.bodies.pos[rows], table.bodies.rot[rows])).flatten(1, 2)
+        low, high = self._bounds(patch, points, frame.origin[:, 2])
+        chance = torch.rand(3, len(first), 1, 1, generator=generator, device=rows.device)
+        feet = points[..., 2].amin(-1).view(-1, 1, 1)
+        floor = feet + self.settings.new_floor[0] + chance[0] * (self.settings.new_floor[1] - self.settings.new_floor[0])
+        base = torch.where(chance[1] < self.settings.new_floor_share, floor, patch.heights)
+        heights = random_boxes_on_grid(base, low, high, generator, self.settings.boxes)
+        kept = (chance[2] < self.settings.unchanged_share) & ~is_random.view(-1, 1, 1)
+        heights = torch.where(kept, patch.heights, heights)
+        return TerrainBatch(heights, patch.min_point, patch.size, patch.cell)
+
+    def _bounds(self, patch: TerrainBatch, points: Tensor, root_height: Tensor) -> tuple[Tensor, Tensor]:
+        """Lowest and highest height [B, P, P] each cell may take with body points [B, N, 3] passing."""
+        n = self.patch_cells
+        xy = points[:, :, None, :2] + self._reach
+        ij = torch.floor((xy - patch.min_point[:, None, None]) / patch.cell + 0.5).long()
+        inside = ((ij >= 0) & (ij < n)).all(-1)
+        ij = ij.clamp(0, n - 1)
+        limit = (root_height + 4.0)[:, None, None]
+        z = torch.where(inside, points[:, :, None, 2], limit)
+        lowest = limit.view(-1, 1).expand(-1, n * n).contiguous()
+        lowest = lowest.scatter_reduce(1, (ij[..., 0] * n + ij[..., 1]).flatten(1), z.flatten(1), "amin").view(-1, n, n)
+        kept = lowest - patch.heights < self.settings.touching
+        high = torch.where(kept, patch.heights, lowest - self.settings.clearance)
+        low = torch.where(kept, patch.heights, (root_height - 4.0)[:, None, None].expand_as(high))
+        return torch.minimum(low, high), high
+
+
+@lru_cache(maxsize=8)
+def _patch_of(grid: HeightmapGrid, cell: float) -> tuple[tuple[float, float], int]:
+    """Middle of the heightmap in the canonical frame, m, and cells across a patch that holds it at any heading."""
+    (x0, x1), (y0, y1) = grid.x, grid.y
+    radius = 0.5 * math.hypot(x1 - x0, y1 - y0)
+    return (0.5 * (x0 + x1), 0.5 * (y0 + y1)), 2 * math.ceil(radius / cell + 0.5) + 1

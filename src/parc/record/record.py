@@ -1,0 +1,247 @@
+"""A data set in, its physics-corrected data set out.
+
+Clips are recorded in *units* of a few dozen, so that a batch of worlds has enough to do. A unit depends on its clips, the
+policy and the settings alone. OUT is a data set; beside it
+
+    OUT/recording.json         what is recorded: hash of the policy, settings, names of the clips
+    OUT/units/000012.json      unit 12 is done: the outcome of each of its clips
+
+and a unit's file is written after its clips are. A unit that was interrupted is done again and gives the same clips, which are
+then found to be there. A folder that holds another recording is refused.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import torch
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.store import Dataset, DatasetWriter
+from parc.errors import DatasetError, ParcError, SettingsError
+from parc.metrics.measure import measure_clips
+from parc.motion import edit as motion_edit
+from parc.record.accept import AcceptSettings, judge, trusted
+from parc.record.attempt import Attempt, AttemptSettings, Simulator, attempt_clips
+from parc.record.clip import mirrored_clip, path_progress, recorded_clip
+from parc.record.report import ClipOutcome, Fate, RecordReport
+from parc.record.stretch import Stretch, StretchSettings, choose_stretches
+from parc.run.atomic import write_bytes_atomically
+from parc.track.policy import load_actor
+
+RECORDING = "recording.json"
+
+
+@dataclass(frozen=True)
+class RecordSettings:
+    attempt: AttemptSettings = field(default_factory=AttemptSettings)
+    stretch: StretchSettings = field(default_factory=StretchSettings)
+    accept: AcceptSettings = field(default_factory=AcceptSettings)
+    mirrored: bool = True
+    """add a mirrored copy of each recording"""
+    margin: float = 2.0
+    """m of terrain kept around a recording"""
+    clips_per_unit: int = 0
+    """clips tracked together; 0: 1024 on a GPU, 64 on the CPU"""
+
+    @classmethod
+    def paper(cls) -> "RecordSettings":
+        """The earliest of six starts that reaches the end, whatever it looks like, and nothing else."""
+        return cls(
+            attempt=AttemptSettings(every=0.0, settle=1),
+            stretch=StretchSettings(salvage=False),
+            accept=AcceptSettings.anything(),
+        )
+
+    def __post_init__(self) -> None:
+        if self.clips_per_unit < 0 or self.margin < 0:
+            raise SettingsError(f"clips_per_unit is {self.clips_per_unit} and margin {self.margin} m, expected 0 or more")
+
+
+def record_dataset(
+    actor_file: Path | str,
+    source: Dataset | Sequence[Clip],
+    out: Path | str,
+    character: Character,
+    device: torch.device | str = "cpu",
+    settings: RecordSettings = RecordSettings(),
+    iteration: int = 1,
+    on_clip: Callable[[ClipOutcome], None] | None = None,
+    worlds: int = 0,
+    threads: int = 0,
+) -> RecordReport:
+    """Record clips into the data set `out`, going on where an earlier call stopped.
+
+    on_clip is called after each clip recorded by this call; worlds and threads as for `Simulator`.
+    """
+    if not len(source):
+        raise DatasetError("there are no clips to record")
+    trained = load_actor(actor_file, character, device)
+    simulator = Simulator(trained, device, worlds, threads)
+    tracker = hashlib.sha256(Path(actor_file).read_bytes()).hexdigest()[:16]
+    size = settings.clips_per_unit or (64 if torch.device(device).type == "cpu" else 1024)
+    out = Path(out)
+    with DatasetWriter(out, character) as writer:
+        _claim(out, len(writer), tracker, settings, iteration, size, _names(source))
+        outcomes: list[ClipOutcome] = []
+        for unit, first in enumerate(range(0, len(source), size)):
+            marker = out / "units" / f"{unit:06d}.json"
+            if marker.exists():
+                outcomes += [ClipOutcome.from_dict(row) for row in json.loads(marker.read_bytes())]
+                continue
+            references = [source[i] for i in range(first, min(first + size, len(source)))]
+            done, recordings = record_unit(simulator, references, tracker, iteration, settings)
+            writer.append([clip for clip in recordings if clip.name not in writer])
+            write_bytes_atomically(marker, json.dumps([asdict(outcome) for outcome in done], indent=1).encode())
+            outcomes += done
+            for outcome in done if on_clip else ():
+                on_clip(outcome)  # type: ignore[misc]
+    return RecordReport(tuple(outcomes))
+
+
+def record_unit(
+    simulator: Simulator, references: Sequence[Clip], tracker: str, iteration: int, settings: RecordSettings
+) -> tuple[list[ClipOutcome], list[Clip]]:
+    """Outcome of each clip, and the clips recorded."""
+    character = simulator.trained.character
+    outcomes: dict[int, ClipOutcome] = {}
+    fit: list[tuple[int, Clip]] = []
+    for i, clip in enumerate(references):
+        try:
+            fit.append((i, _at_rate(_checked(clip, references[0], character), simulator.fps)))
+        except ParcError as error:
+            outcomes[i] = ClipOutcome(clip.name, "unfit", len(clip.motion) / clip.motion.fps, reasons=(str(error),))
+    recordings: list[Clip] = []
+    if fit:
+        clips = [clip for _, clip in fit]
+        attempts = attempt_clips(simulator, clips, settings.attempt, lambda clip, a: _is_enough(character, clip, a, settings))
+        chosen = [_choose(character, clip, tries, settings) for clip, tries in zip(clips, attempts, strict=True)]
+        progress = path_progress(clips)
+        made = [
+            [recorded_clip(clip, s, losses, iteration, tracker, settings.margin, walked) for s, losses in stretches]
+            for clip, walked, (stretches, _) in zip(clips, progress, chosen, strict=True)
+        ]
+        losses = _compared(clips, chosen, made, simulator)
+        for k, (i, clip) in enumerate(fit):
+            outcomes[i] = _outcome(clip, chosen[k], made[k], losses[k])
+        recordings = [clip for group in made for clip in group]
+    if settings.mirrored:
+        recordings += [mirrored_clip(clip, character) for clip in recordings]
+    return [outcomes[i] for i in range(len(references))], recordings
+
+
+_Chosen = tuple[list[tuple[Stretch, dict[str, float]]], list[str]]
+"""accepted stretches with their losses, and reasons of those refused"""
+
+
+def _choose(character: Character, clip: Clip, attempts: Sequence[Attempt], settings: RecordSettings) -> _Chosen:
+    """Choose, judge, and choose again without the attempts whose stretches were refused, until all are accepted."""
+    left = [trusted(clip, attempt, settings.accept) for attempt in attempts]
+    reasons: list[str] = []
+    if not attempts:
+        reasons.append(f"has {len(clip.motion)} frames, {settings.attempt.shortest:g} s are the least")
+    reasons += [f"from frame {a.start}: the simulation broke at frame {a.stop}" for a in attempts if a.diverged]
+    while True:
+        stretches = choose_stretches(left, settings.attempt.settle, clip.motion.fps, settings.stretch)
+        judged = [(s, judge(character, clip, s, settings.accept)) for s in stretches]
+        refused = [(s, j) for s, j in judged if not j.accepted]
+        if not refused:
+            break
+        reasons += [f"frames {s.begin}..{s.stop}: {', '.join(j.reasons)}" for s, j in refused]
+        left = [a for a in left if all(a is not s.attempt for s, _ in refused)]
+    if not judged and not reasons:
+        longest = max(left, key=lambda a: len(a.motion))
+        held = f"{len(longest.motion) / clip.motion.fps:.2f} s from frame {longest.start}"
+        wanted = (
+            f"no stretch of {settings.stretch.shortest:g} s was held" if settings.stretch.salvage else "its end was not reached"
+        )
+        reasons.append(f"{wanted}; the longest run was {held}")
+    return [(s, j.losses) for s, j in judged], reasons
+
+
+def _is_enough(character: Character, clip: Clip, attempt: Attempt, settings: RecordSettings) -> bool:
+    """An attempt that alone gives an accepted recording to the clip's end."""
+    stretches, _ = _choose(character, clip, [attempt], settings)
+    return bool(stretches) and stretches[-1][0].complete
+
+
+def _compared(
+    clips: list[Clip], chosen: list[_Chosen], made: list[list[Clip]], simulator: Simulator
+) -> list[list[tuple[float, float, float, float]]]:
+    """TPL before and after, TCL before and after, of each stretch of each clip; before: the reference over the same frames."""
+    character, device = simulator.trained.character, simulator.device
+    pairs = [(clip, s) for clip, (group, _) in zip(clips, chosen, strict=True) for s, _ in group]
+    before = measure_clips([replace(c, motion=c.motion.slice(s.begin, s.stop)) for c, s in pairs], character, device)
+    after = measure_clips([clip for group in made for clip in group], character, device)
+    rows = iter([(a["tpl"], b["tpl"], a["tcl"], b["tcl"]) for a, b in zip(before, after, strict=True)])
+    return [[next(rows) for _ in group] for group in made]
+
+
+def _outcome(clip: Clip, chosen: _Chosen, made: list[Clip], losses: list[tuple[float, float, float, float]]) -> ClipOutcome:
+    stretches, reasons = chosen
+    fate: Fate = "salvaged" if stretches else "lost"
+    if stretches and stretches[-1][0].complete:
+        fate = "whole" if stretches[-1][0].attempt.start == 0 else "late"
+    tpl0, tpl1, tcl0, tcl1 = (sum(row[k] for row in losses) for k in range(4))
+    return ClipOutcome(
+        clip=clip.name,
+        fate=fate,
+        seconds=len(clip.motion) / clip.motion.fps,
+        recorded=tuple(c.name for c in made),
+        recorded_seconds=sum(len(c.motion) for c in made) / clip.motion.fps,
+        reasons=tuple(reasons),
+        tpl=(tpl0, tpl1),
+        tcl=(tcl0, tcl1),
+    )
+
+
+def _checked(clip: Clip, first: Clip, character: Character) -> Clip:
+    clip.check_fits(character)
+    if clip.character not in (character.name, character.fingerprint):
+        raise DatasetError(f"is for character '{clip.character}', not for '{character.name}'")
+    if abs(clip.terrain.cell - first.terrain.cell) > 1e-6:
+        raise DatasetError(f"has cells of {clip.terrain.cell} m, the first clip of its unit has {first.terrain.cell} m")
+    return clip
+
+
+def _at_rate(clip: Clip, fps: float) -> Clip:
+    if abs(clip.motion.fps - fps) < 1e-6:
+        return clip
+    return replace(clip, motion=motion_edit.resample(clip.motion, fps))
+
+
+def _names(source: Dataset | Sequence[Clip]) -> list[str]:
+    names = source.names if isinstance(source, Dataset) else [clip.name for clip in source]
+    if len(set(names)) != len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise DatasetError(f"two clips are named '{twice}'; names must differ")
+    return names
+
+
+def _claim(
+    out: Path, clips_there: int, tracker: str, settings: RecordSettings, iteration: int, size: int, names: list[str]
+) -> None:
+    """Write down what is recorded here, or check that it is what was begun."""
+    mine = {
+        "tracker": tracker,
+        "iteration": iteration,
+        "clips_per_unit": size,
+        "settings": asdict(settings),
+        "clips": hashlib.sha256("\n".join(names).encode()).hexdigest()[:16],
+    }
+    mine = json.loads(json.dumps(mine))
+    file = out / RECORDING
+    if not file.exists():
+        if clips_there:
+            raise DatasetError(
+                f"{out} is a data set of {clips_there} clips that was not made by recording; choose another folder"
+            )
+        write_bytes_atomically(file, json.dumps(mine, indent=1).encode())
+        return
+    theirs = json.loads(file.read_bytes())
+    wrong = [name for name in mine if theirs.get(name) != mine[name]]
+    if wrong:
+        raise DatasetError(f"{out} holds another recording (its {', '.join(wrong)} differs); choose another folder")

@@ -1,0 +1,109 @@
+"""What the policy sees: its own state, the reference's next frames and the ground, all from its own heading frame.
+
+The heading frame has its origin at the root, x along the root's facing direction and z up, so moving or turning the world
+changes nothing. Functions are pure and free of host sync, and the row is written into a given tensor: the whole can be
+captured in a CUDA graph.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from parc.terrain.terrain import TerrainBatch
+from parc.track.anatomy import Anatomy
+from parc.track.layout import JOINT_VELOCITY_SCALE, ObservationLayout, ObservationSettings
+from parc.track.quaternion import QuaternionAlgebra
+
+
+class BodyState(NamedTuple):
+    """Simulated characters; N worlds."""
+
+    qvel: Tensor
+    """[N, nv]"""
+    body_pos: Tensor
+    """[N, B, 3] world"""
+    body_rot: Tensor
+    """[N, B, 4] xyzw"""
+    contacts: Tensor
+    """[N, B]"""
+
+
+class Observer:
+    """The constants of one character and one setting; `observe` is a pure function of states and targets."""
+
+    def __init__(self, anatomy: Anatomy, settings: ObservationSettings) -> None:
+        device = anatomy.device
+        self.anatomy = anatomy
+        self.layout = ObservationLayout(anatomy, settings)
+        self.algebra = QuaternionAlgebra(device)
+        self.steps = torch.tensor(settings.target_steps, device=device)
+        """[S] control steps ahead"""
+        self.grid = settings.grid_points(device)
+        """[G, 2]"""
+        self.height_range = settings.height_range
+
+    def joint_rotations(self, body_rot: Tensor) -> Tensor:
+        """Rotations [N, J, 4] of the moving joints from body rotations [N, B, 4]."""
+        parent = body_rot.index_select(1, self.anatomy.joint_parent)
+        return self.algebra.difference(parent, body_rot.index_select(1, self.anatomy.joint_body))
+
+    def angular_velocity(self, root_matrix: Tensor, qvel: Tensor) -> Tensor:
+        """World angular velocity [N, 3] of the root; MuJoCo's is in the root's own frame."""
+        return (root_matrix * qvel[:, None, 3:6]).sum(-1)
+
+    def observe(self, state: BodyState, targets: Tensor, bank: TerrainBatch, row: Tensor, out: Tensor) -> Tensor:
+        """States, target rows [N, S, W] of the reference's target table and terrain rows [N] to out [N, size]."""
+        layout, count = self.layout, out.shape[0]
+        root_pos = state.body_pos[:, :1]
+        root = self.algebra.matrix(state.body_rot[:, 0])
+        own = torch.cat(
+            [
+                root[:, :, :2].transpose(1, 2),
+                state.qvel[:, None, :3],
+                self.angular_velocity(root, state.qvel).unsqueeze(1),
+                state.body_pos.index_select(1, self.anatomy.key_body) - root_pos,
+            ],
+            1,
+        )
+        split = 3 * layout.target_vectors
+        ahead = targets[..., :split].unflatten(-1, (-1, 3))
+        position = ahead[:, :, :1] - root_pos.unsqueeze(1)
+        ahead = torch.cat([position, ahead[:, :, 1:]], 2).flatten(1, 2)
+
+        facing = facing_direction(root)
+        vectors = to_heading(facing, torch.cat([own, ahead], 1)).flatten(1)
+        joints = self.algebra.sixd(self.joint_rotations(state.body_rot)).flatten(1)
+        heights = (self._heights(facing, root_pos, bank, row) - root_pos[:, 0, 2:]).clamp(*self.height_range)
+        rest = targets[..., split:].reshape(count, -1)
+        parts = [vectors, joints, JOINT_VELOCITY_SCALE * state.qvel[:, 6:], state.contacts, rest, heights]
+        out[:, : layout.width].copy_(torch.cat(parts, 1))
+        return out
+
+    def _heights(self, facing: Tensor, root_pos: Tensor, bank: TerrainBatch, row: Tensor) -> Tensor:
+        c, s = facing[:, :1], facing[:, 1:]
+        x = c * self.grid[:, 0] - s * self.grid[:, 1]
+        y = s * self.grid[:, 0] + c * self.grid[:, 1]
+        return ground_heights(bank, row, torch.stack([x, y], -1) + root_pos[..., :2])
+
+
+def facing_direction(root_matrix: Tensor) -> Tensor:
+    """Cosine and sine [N, 2] of the heading of root matrices [N, 3, 3]; the world's x axis where the root faces straight up."""
+    x, y = root_matrix[:, 0, :1] + 1e-8, root_matrix[:, 1, :1]
+    return torch.cat([x, y], 1) / torch.sqrt(x * x + y * y).clamp_min(1e-12)
+
+
+def to_heading(facing: Tensor, vectors: Tensor) -> Tensor:
+    """Vectors [N, M, 3] turned by minus the heading [N, 2]."""
+    c, s = facing[:, :1], facing[:, 1:]
+    x, y, z = vectors.unbind(-1)
+    return torch.stack([c * x + s * y, c * y - s * x, z], -1)
+
+
+def ground_heights(bank: TerrainBatch, row: Tensor, xy: Tensor) -> Tensor:
+    """Heights [N, G] under points [N, G, 2] on the terrains `row` [N]; off the map the nearest cell's."""
+    low = bank.min_point.index_select(0, row).unsqueeze(1)
+    last = bank.size.index_select(0, row).unsqueeze(1) - 1
+    ij = torch.minimum(((xy - low) * (1.0 / bank.cell) + 0.5).floor().long().clamp_min(0), last)
+    flat = (row.unsqueeze(1) * bank.heights.shape[1] + ij[..., 0]) * bank.heights.shape[2] + ij[..., 1]
+    return bank.heights.view(-1).index_select(0, flat.view(-1)).view_as(flat)

@@ -1,0 +1,127 @@
+"""All that shapes a tracker. The defaults are chosen to learn fast; `TrackerSettings.paper()` is the paper's set-up."""
+
+import dataclasses
+import types
+import typing
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
+
+from parc.errors import SettingsError
+from parc.physics.contract import Contract
+from parc.track.layout import ObservationSettings
+from parc.track.reference import ReferenceSettings
+from parc.track.restart import RestartSettings
+from parc.track.reward import RewardSettings
+from parc.track.terminate import TerminationSettings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ActionSettings:
+    residual: bool = True
+    """targets are the reference's pose plus the scaled action; else the scaled action alone, about the joints' middle"""
+    lead: int = 3
+    """control steps the reference's pose is taken ahead; the motors lag by kd / kp = 0.1 s"""
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    hidden: tuple[int, ...] = (2048, 1024, 512)
+    """units of each layer, of actor and critic"""
+    activation: Literal["relu", "elu", "silu"] = "relu"
+    std: float = 0.08
+    """of the actions, at the start"""
+    learn_std: bool = True
+    std_range: tuple[float, float] = (0.03, 0.3)
+    """bounds of a learned std"""
+    symmetry: Literal["canonical", "augment", "none"] = "canonical"
+    """canonical: the policy is symmetric by construction; augment: half of each minibatch is mirrored; none: neither"""
+
+
+@dataclass(frozen=True)
+class PPOSettings:
+    steps: int = 16
+    """control steps of each world between updates"""
+    epochs: int = 4
+    """passes over them"""
+    minibatch: int = 16384
+    """samples"""
+    gamma: float = 0.99
+    """discount"""
+    lam: float = 0.95
+    """lambda of GAE and TD"""
+    clip: float = 0.2
+    """bound of the probability ratio's distance from 1"""
+    advantage_clip: float = 4.0
+    """standard deviations"""
+    reward_scale: float = 0.1
+    """factor of rewards before anything else"""
+    actor_rate: float = 1.5e-4
+    """learning rate at the start"""
+    critic_rate: float = 3e-4
+    """learning rate"""
+    target_kl: float = 0.05
+    """the actor's rate is raised below half of this divergence an update and lowered above twice; 0 keeps it fixed"""
+    rate_range: tuple[float, float] = (1e-4, 2e-4)
+    """bounds of the actor's rate"""
+    final_rate: float = 0.2
+    """factor of both rates at the end of the budget; they fall linearly over its last 40 %"""
+    gradient_norm: float = 1.0
+    """longer gradients are shortened, actor and critic apart"""
+    bound: float = 1.0
+    """means beyond this size are pulled back"""
+    bound_weight: float = 1.0
+    """of that pull in the loss"""
+    average: float = 0.998
+    """decay of the actor's average, each minibatch"""
+
+
+@dataclass(frozen=True)
+class TrackerSettings:
+    observation: ObservationSettings = field(default_factory=ObservationSettings)
+    reward: RewardSettings = field(default_factory=RewardSettings)
+    termination: TerminationSettings = field(default_factory=TerminationSettings)
+    restart: RestartSettings = field(default_factory=RestartSettings)
+    reference: ReferenceSettings = field(default_factory=ReferenceSettings)
+    action: ActionSettings = field(default_factory=ActionSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    ppo: PPOSettings = field(default_factory=PPOSettings)
+    contract: Contract = field(default_factory=Contract)
+
+    @classmethod
+    def paper(cls) -> "TrackerSettings":
+        """Absolute targets, fixed std 0.05, failure rates by clip, no symmetry."""
+        return cls(
+            restart=RestartSettings(unit="clip", floor=0.01, root_noise=0.0, velocity_noise=0.0),
+            action=ActionSettings(residual=False, lead=0),
+            policy=PolicySettings(std=0.05, learn_std=False, symmetry="none"),
+            ppo=PPOSettings(actor_rate=1e-4, target_kl=0.0, final_rate=1.0),
+        )
+
+    @classmethod
+    def small(cls) -> "TrackerSettings":
+        """For a CPU and a clip or two: the same method with small networks and small batches."""
+        fast = cls()
+        ppo = replace(fast.ppo, minibatch=512, gamma=0.97, average=0.98)
+        ppo = replace(ppo, actor_rate=3e-4, critic_rate=1e-3, rate_range=(1e-4, 1e-3))
+        return replace(fast, policy=replace(fast.policy, hidden=(256, 128), std=0.05), ppo=ppo)
+
+
+def from_dict(kind: type[T], values: dict[str, Any]) -> T:
+    """A settings dataclass from what `dataclasses.asdict` and JSON made of it; unknown names are errors."""
+    hints = typing.get_type_hints(kind)
+    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    if unknown := sorted(set(values) - known):
+        raise SettingsError(f"{kind.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    return kind(**{name: _value(hints[name], value) for name, value in values.items()})
+
+
+def _value(hint: Any, value: Any) -> Any:
+    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        return from_dict(hint, value)  # type: ignore[arg-type]
+    if typing.get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(value)
+    if isinstance(hint, types.UnionType) and isinstance(value, dict):
+        return next(from_dict(h, value) for h in typing.get_args(hint) if dataclasses.is_dataclass(h))  # type: ignore[arg-type]
+    return value

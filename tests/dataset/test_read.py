@@ -1,0 +1,33 @@
+"""Clips from a data set, a folder or one file."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.dataset import DatasetWriter, save_clip
+from parc.dataset.read import read_clips
+from parc.dataset.stroll import stroll
+from parc.errors import DatasetError, FormatError
+from parc.path.path import TerrainPath
+from parc.terrain.terrain import Terrain
+
+
+def test_every_source_gives_its_clips(tmp_path: Path) -> None:
+    walk = stroll(Terrain.flat((10, 6)), TerrainPath(torch.tensor([[0.4, 1.0, 0.0], [3.0, 1.0, 0.0]])))
+    (tmp_path / "files" / "deeper").mkdir(parents=True)
+    save_clip(walk, tmp_path / "files" / "a.motion")
+    save_clip(walk, tmp_path / "files" / "deeper" / "b.pkl")
+    with DatasetWriter(tmp_path / "set", humanoid()) as writer:
+        writer.append([walk])
+    assert len(read_clips(tmp_path / "files", humanoid())) == 2
+    assert len(read_clips(tmp_path / "files" / "a.motion", humanoid())) == 1
+    assert [c.name for c in read_clips(tmp_path / "set", humanoid())] == ["stroll"]
+
+
+def test_nothing_to_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="neither a data set nor files"):
+        read_clips(tmp_path, humanoid())
+    with pytest.raises(FormatError, match="nowhere"):
+        read_clips(tmp_path / "nowhere.pkl", humanoid())

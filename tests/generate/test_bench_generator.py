@@ -1,0 +1,21 @@
+"""The arithmetic the benchmark states is what the network does."""
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from parc.bench.generator import window_flops
+from parc.character import humanoid
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
+
+
+def test_flops_agree_with_a_counter():
+    network = PrefixSettings(width=64, layers=2, heads=2, hidden=128)
+    generator = Generator(humanoid(), GeneratorSettings(network=network)).eval()
+    width = generator.layout.width
+    inputs = torch.zeros(1, 2, width), torch.zeros(1, 31, 31), torch.zeros(1, 2), torch.zeros(generator.noise_shape(1))
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        generator.sample_window(*inputs)
+    assert window_flops(network, width, 13, 5) == pytest.approx(counter.get_total_flops(), rel=0.05)

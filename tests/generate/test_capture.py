@@ -1,0 +1,71 @@
+"""What a CUDA graph may not hold, checked without a GPU: questions to the host and data copied from Python lists.
+
+Every operation of a step passes through a dispatch mode that refuses those that synchronise or that build tensors from host data.
+"""
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from parc.character import humanoid
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
+from parc.generate.rollout import PathRunner, RolloutSettings
+from parc.generate.trainer import StepSettings, Trainer
+from parc.path.follow import PathBatch
+from parc.path.path import TerrainPath
+from parc.run import distributed
+from parc.terrain.terrain import Terrain, TerrainBatch
+
+ASKS_THE_HOST = {
+    "_local_scalar_dense", "nonzero", "masked_select", "_unique2", "unique_consecutive", "is_nonzero", "equal",
+    "repeat_interleave", "lift_fresh", "lift_fresh_copy",
+}  # fmt: skip
+
+
+class Captured(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        if name in ASKS_THE_HOST and not (name == "repeat_interleave" and isinstance(args[-1], int)):
+            raise AssertionError(f"{func} in captured code")
+        if name == "index" and any(i is not None and i.dtype == torch.bool for i in args[1]):
+            raise AssertionError("indexing by a mask in captured code")
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_net_catches():
+    for sin in (lambda: float(torch.ones(1).sum()), lambda: torch.tensor([1, 2]), lambda: torch.ones(3)[torch.ones(3) > 0]):
+        with pytest.raises(AssertionError, match="captured code"), Captured():
+            sin()
+
+
+@pytest.mark.parametrize("rolls_out", [False, True])
+def test_training_step(windows, rolls_out):
+    torch.manual_seed(0)
+    generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32)))
+    trainer = Trainer(
+        generator, windows, StepSettings(batch=4, levels=2, statistics_windows=64), distributed.setup("cpu"), seed=0
+    )
+    trainer.fit_statistics()
+    trainer.rolls_out = rolls_out
+    for function in (trainer._take_gradient, trainer._apply):
+        function()
+        with Captured() as captured:
+            function()
+        assert captured.count > 20
+
+
+def test_rollout_window(tiny_generator):
+    terrain = TerrainBatch.stack([Terrain.flat((20, 20))] * 2)
+    path = TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [5.0, 5.0, 0.0]]))
+    runner = PathRunner(tiny_generator, terrain, PathBatch.stack([path] * 2), 2, RolloutSettings(choices=2))
+    with torch.no_grad():
+        runner.window_without_graph()
+        with Captured() as captured:
+            runner.window_without_graph()
+    assert captured.count > 100

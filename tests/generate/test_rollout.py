@@ -1,0 +1,136 @@
+"""Rollouts: repeatable, along the path, each motion ending for itself."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.dataset.clip import Provenance
+from parc.errors import PathError, SettingsError
+from parc.generate.frame import FrameState
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
+from parc.generate.rollout import PathRunner, RolloutSettings, roll_out
+from parc.path.follow import PathBatch
+from parc.path.path import TerrainPath
+from parc.terrain.terrain import Terrain, TerrainBatch
+
+FLAT = Terrain.flat((25, 25))
+STRAIGHT = TerrainPath(torch.tensor([[1.0, 4.0, 0.0], [7.0, 4.0, 0.0]]))
+
+
+class Marcher(Generator):
+    """In place of a trained network: stands upright and moves ahead at `speed`, whatever the noise says."""
+
+    speeds: torch.Tensor
+
+    def denoise_window(self, past, heightmap, target, noise, coefficients, plan, embeddings):
+        batch = heightmap.shape[0]
+        state = FrameState(
+            torch.zeros(batch, 13, 3),
+            torch.eye(3).expand(batch, 13, 3, 3),
+            torch.eye(3).expand(batch, 13, 14, 3, 3),
+            torch.zeros(batch, 13, 15),
+        )
+        steps = torch.arange(1, 14) / 30
+        ahead = self.speeds.repeat(batch // len(self.speeds))[:, None] * steps
+        root = torch.stack([ahead * target[:, :1], ahead * target[:, 1:], torch.zeros_like(ahead)], -1)
+        return self.layout.encode(state._replace(root_pos=root))
+
+
+def marcher(speeds: list[float]) -> Marcher:
+    made = Marcher(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32)))
+    made.speeds = torch.tensor(speeds)
+    return made
+
+
+def test_same_seed_same_motion(tiny_generator):
+    settings = RolloutSettings(seconds=1.0, choices=2)
+    runs = [roll_out(tiny_generator, [FLAT], [STRAIGHT], 3, settings, seed=s) for s in (5, 5, 6)]
+    assert torch.equal(runs[0].root_pos, runs[1].root_pos) and torch.equal(runs[0].joint_rot, runs[1].joint_rot)
+    assert not torch.equal(runs[0].root_pos, runs[2].root_pos)
+
+
+def test_a_runner_forgets_the_run_before(tiny_generator):
+    terrain, paths = TerrainBatch.stack([FLAT]), PathBatch.stack([STRAIGHT])
+    runner = PathRunner(tiny_generator, terrain, paths, 2, RolloutSettings(seconds=1.0))
+    first = runner.run(1)
+    runner.run(2)
+    assert torch.equal(runner.run(1).root_pos, first.root_pos)
+
+
+def test_every_candidate_ends_for_itself():
+    """6 m at 2, 1 and 0.5 m/s, 8 s: two arrive, each at its own frame; the third uses up its time."""
+    result = roll_out(marcher([2.0, 1.0, 0.5]), [FLAT], [STRAIGHT], 3, RolloutSettings(seconds=8.0))
+    assert result.reached.tolist() == [True, True, False]
+    frames = result.frames.tolist()
+    assert frames[0] == pytest.approx(5.5 / 2 * 30, abs=2) and frames[1] == pytest.approx(5.5 * 30, abs=2)
+    assert frames[2] == 240
+    motions = result.motions()
+    assert [len(m) for m in motions] == frames
+    for motion in motions[:2]:
+        feet = motion.body_poses(humanoid()).pos[-1, list(humanoid().feet), :2].mean(0)
+        assert float((feet - torch.tensor([7.0, 4.0])).norm()) <= 0.5
+
+
+def test_speed_limit_gives_long_paths_more_time():
+    slow = roll_out(marcher([0.9]), [FLAT], [STRAIGHT], 1, RolloutSettings(seconds=3.0))
+    patient = roll_out(marcher([0.9]), [FLAT], [STRAIGHT], 1, RolloutSettings(seconds=3.0, slowest=0.8))
+    assert not slow.reached.any() and slow.frames.tolist() == [90]
+    assert patient.reached.all()
+
+
+def test_a_path_that_returns_to_its_start_is_walked_to_the_end():
+    loop = TerrainPath(torch.tensor([[1.0, 1.0, 0], [5.0, 1.0, 0], [5.0, 5.0, 0], [1.0, 5.0, 0], [1.0, 1.2, 0]]))
+    result = roll_out(marcher([1.5]), [FLAT], [loop], 1, RolloutSettings(seconds=20.0, lookahead=1.0))
+    assert result.reached.all()
+    assert int(result.frames[0]) / 30 * 1.5 > 11.0
+
+
+def test_rows_are_terrain_by_terrain_and_start_on_their_ground():
+    high = Terrain.flat((25, 25), height=1.5)
+    result = roll_out(marcher([1.0]), [FLAT, high], [STRAIGHT, STRAIGHT], 2, RolloutSettings(seconds=0.5))
+    height = result.root_pos[:, 0, 2]
+    assert (height[:2] >= 0.7).all() and (height[:2] <= 0.9).all()
+    torch.testing.assert_close(height[2:] - 1.5, height[2:].clamp(2.2, 2.4) - 1.5)
+
+
+def test_continues_the_past_it_is_given(walk, tiny_generator):
+    """The first window is seen from the given frames, not from the path's start."""
+    state = FrameState.of_motion(walk.motion)
+    past = FrameState(*(part[40:42].unsqueeze(0) for part in state))
+    result = roll_out(marcher([1.0]), [walk.terrain], [walk.path], 1, RolloutSettings(seconds=0.5, lock_feet=False), past=past)
+    step = (result.root_pos[0, 0] - past.root_pos[0, 1]).norm()
+    assert float(step) == pytest.approx(1 / 30, abs=1e-4)
+
+
+def test_best_of_many_is_chosen_by_the_score():
+    """Candidates in turn march at 0.2 and 1 m/s over open ground: progress decides for the fast one at every window."""
+    settings = RolloutSettings(seconds=2.0, choices=2, lock_feet=False)
+    settings = dataclasses.replace(settings, score=dataclasses.replace(settings.score, flight=0.0, jerk=0.0))
+    result = roll_out(marcher([0.2, 1.0]), [FLAT], [STRAIGHT], 1, settings)
+    travelled = result.root_pos[0, -1, 0] - result.root_pos[0, 0, 0]
+    assert float(travelled) == pytest.approx(59 / 30, abs=0.1)
+
+
+def test_clips_carry_their_own_ground():
+    high = Terrain.flat((25, 25), height=1.5)
+    result = roll_out(marcher([1.0]), [FLAT, high], [STRAIGHT, STRAIGHT], 2, RolloutSettings(seconds=0.5))
+    clips = result.clips([FLAT, high], [STRAIGHT, STRAIGHT], "run", Provenance(seed=3))
+    assert [c.terrain is high for c in clips] == [False, False, True, True]
+    assert [c.name for c in clips] == ["run_0000", "run_0001", "run_0002", "run_0003"] and clips[0].provenance.seed == 3
+
+
+def test_contacts_are_labels(tiny_generator):
+    result = roll_out(tiny_generator, [FLAT], [STRAIGHT], 2, RolloutSettings(seconds=0.5))
+    assert result.contacts.min() >= 0 and result.contacts.max() <= 1
+
+
+def test_wrong_counts_are_named(tiny_generator):
+    with pytest.raises(PathError, match="1 terrains and 2 paths"):
+        roll_out(tiny_generator, [FLAT], [STRAIGHT, STRAIGHT])
+    with pytest.raises(SettingsError, match="at least 2"):
+        RolloutSettings(keep=1)
+    with pytest.raises(SettingsError, match="20 frames"):
+        roll_out(tiny_generator, [FLAT], [STRAIGHT], settings=RolloutSettings(keep=20))

@@ -1,0 +1,106 @@
+"""Training: learns, repeats itself, and goes on after a kill as if nothing had happened."""
+
+import dataclasses
+import sys
+
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.dataset.convert.load import save_clip
+from parc.errors import SettingsError
+from parc.generate.encoder import EncoderSettings
+from parc.generate.flat import AdamSettings
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
+from parc.generate.objective import PaperObjective
+from parc.generate.schedule import DdpmSchedule
+from parc.generate.train import CHECKPOINT_FILE, GENERATOR_FILE, METRICS_FILE, TrainSettings, main, train_generator
+from parc.generate.trainer import StepSettings
+from parc.run.checkpoint import load_checkpoint
+from parc.run.log import read_metrics
+
+TINY = GeneratorSettings(network=PrefixSettings(width=32, layers=1, heads=2, hidden=64))
+STEP = StepSettings(
+    batch=6, levels=2, warm_up=5, own_start=0.5, own_windows=1, statistics_windows=200, adam=AdamSettings(rate=2e-3)
+)
+
+
+def tiny_run(steps: int, **changes) -> TrainSettings:
+    return TrainSettings(**{"steps": steps, "generator": TINY, "step": STEP, "log_steps": 1, **changes})
+
+
+def test_overfits_one_clip(walk, tmp_path):
+    step = dataclasses.replace(STEP, batch=12, own_start=1.0, warm_up=10, adam=AdamSettings(rate=4e-3, average=0.95))
+    network = PrefixSettings(width=64, layers=1, heads=2, hidden=128)
+    settings = tiny_run(70, step=step, generator=GeneratorSettings(network=network))
+    short = dataclasses.replace(walk, motion=walk.motion.slice(0, 40))
+    train_generator(settings, [short], tmp_path)
+    total = [row["total"] for row in read_metrics(tmp_path / METRICS_FILE)]
+    assert sum(total[-10:]) / 10 < 0.2 * sum(total[:3]) / 3
+
+
+def test_resume_equals_uninterrupted(walk, tmp_path):
+    settings = tiny_run(5)
+    whole = train_generator(settings, [walk], tmp_path / "whole")
+    train_generator(settings, [walk], tmp_path / "cut", stop_after=2)
+    assert load_checkpoint(tmp_path / "cut" / CHECKPOINT_FILE)[1]["steps"] == 2
+    train_generator(settings, [walk], tmp_path / "cut", stop_after=2)
+    resumed = train_generator(settings, [walk], tmp_path / "cut")
+    for a, b in zip(whole.network.parameters(), resumed.network.parameters(), strict=True):
+        assert torch.equal(a, b)
+    one, two = (load_checkpoint(tmp_path / d / CHECKPOINT_FILE)[0] for d in ("whole", "cut"))
+    assert one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
+
+
+def test_finished_run_does_nothing_and_other_settings_are_refused(walk, tmp_path):
+    train_generator(tiny_run(2), [walk], tmp_path)
+    lines = len(read_metrics(tmp_path / METRICS_FILE))
+    train_generator(tiny_run(2), [walk], tmp_path)
+    assert len(read_metrics(tmp_path / METRICS_FILE)) == lines
+    with pytest.raises(SettingsError, match="other settings"):
+        train_generator(tiny_run(2, seed=7), [walk], tmp_path)
+
+
+def test_what_is_saved_is_the_average(walk, tmp_path):
+    returned = train_generator(tiny_run(3), [walk], tmp_path)
+    loaded = Generator.load(tmp_path / GENERATOR_FILE, humanoid())
+    raw = load_checkpoint(tmp_path / CHECKPOINT_FILE)[0]
+    assert not torch.equal(raw["values"], raw["average"])
+    for a, b in zip(returned.network.parameters(), loaded.network.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+    torch.testing.assert_close(loaded.mean, raw["mean"])
+
+
+def test_init_starts_from_other_weights(walk, tmp_path):
+    first = train_generator(tiny_run(2), [walk], tmp_path / "a")
+    frozen = dataclasses.replace(STEP, adam=AdamSettings(rate=0.0))
+    second = train_generator(tiny_run(1, step=frozen), [walk], tmp_path / "b", init=tmp_path / "a" / GENERATOR_FILE)
+    for a, b in zip(first.network.parameters(), second.network.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+    torch.testing.assert_close(first.mean, second.mean)
+
+
+def test_paper_recipe_trains(walk, tmp_path):
+    recipe = TrainSettings.paper(steps=2)
+    assert recipe.step.objective == PaperObjective() and recipe.step.batch == 64
+    small = GeneratorSettings(network=EncoderSettings(32, 1, 2, 32), schedule=DdpmSchedule(21, 5), encoding="exp")
+    settings = dataclasses.replace(recipe, generator=small, step=dataclasses.replace(recipe.step, batch=8), log_steps=1)
+    train_generator(settings, [walk], tmp_path)
+    rows = read_metrics(tmp_path / METRICS_FILE)
+    assert len(rows) == 2 and rows[-1]["skipped"] == 0 and rows[-1]["penetration"] is not None
+
+
+def test_command_line(walk, tmp_path, monkeypatch, capsys):
+    (tmp_path / "clips").mkdir()
+    save_clip(walk, tmp_path / "clips" / "walk.motion")
+    small = ["--generator.network.width", "32", "--generator.network.layers", "1", "--generator.network.hidden", "32"]
+    budget = ["--device", "cpu", "--steps", "1", "--step.batch", "4", "--step.statistics-windows", "100"]
+    base = ["train", *budget, *small, "--out", str(tmp_path / "out"), "--clips"]
+    monkeypatch.setattr(sys, "argv", [*base, str(tmp_path / "clips")])
+    main()
+    assert Generator.load(capsys.readouterr().out.strip(), humanoid()).settings.network.width == 32
+    monkeypatch.setattr(sys, "argv", [*base, str(tmp_path / "none")])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2 and "none" in capsys.readouterr().err

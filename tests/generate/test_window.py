@@ -1,0 +1,153 @@
+"""Training windows: drawn as often as promised, mirrored exactly, on ground that never gets into the body."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from parc.character import humanoid, surface_points, world_points
+from parc.character.kinematics import BodyPose
+from parc.dataset.clip import Provenance
+from parc.errors import DatasetError
+from parc.generate.frame import CanonicalFrame
+from parc.generate.table import FrameTable, mirror_terrain, skill_of
+from parc.generate.window import WindowSampler, WindowSettings
+from parc.motion.edit import mirror
+from parc.terrain.distance import signed_distance
+from parc.terrain.heightmap import HeightmapGrid, grid_world_xy
+
+
+def test_windows_stay_inside_their_clips(table, random):
+    first, clip = table.draw(4000, random)
+    assert (first >= table.clip_start[clip]).all() and (first + 15 <= table.clip_end[clip]).all()
+    assert set(first.tolist()) >= {int(table.clip_start[0]), int(table.clip_end[0]) - 15}
+
+
+def test_skills_share_windows_by_the_root_of_their_length(walk, random):
+    long = dataclasses.replace(walk, name="a", provenance=Provenance(skill="walk"))
+    short = dataclasses.replace(walk, name="b", motion=walk.motion.slice(0, 15 + 30), provenance=Provenance(skill="step"))
+    table = FrameTable.build([long, short], humanoid(), 15, "cpu", mirrored=False, balance=0.5)
+    _, clip = table.draw(20000, random)
+    n_long, n_short = len(walk.motion) - 14, 31
+    expected = n_long**0.5 / (n_long**0.5 + n_short**0.5)
+    assert float((clip == 0).float().mean()) == pytest.approx(expected, abs=0.015)
+
+
+def test_skill_from_the_name(walk):
+    assert skill_of(dataclasses.replace(walk, name="gap_jump_cmu_108_15", provenance=Provenance())) == "gap_jump_cmu"
+
+
+def test_short_clips_are_refused_by_number(walk):
+    with pytest.raises(DatasetError, match="15 frames"):
+        FrameTable.build([dataclasses.replace(walk, motion=walk.motion.slice(0, 10))], humanoid(), 15, "cpu")
+    slow = dataclasses.replace(walk, motion=dataclasses.replace(walk.motion, fps=60.0))
+    with pytest.raises(DatasetError, match=r"60\.0 frames a second"):
+        FrameTable.build([slow], humanoid(), 15, "cpu")
+
+
+def test_mirrored_window_is_the_window_of_the_mirrored_clip(walk, layout):
+    """The second half of the table against a clip mirrored by hand; and its view is the view flipped left to right."""
+    both = FrameTable.build([walk], humanoid(), 15, "cpu", mirrored=True)
+    n = len(walk.motion)
+    by_hand = mirror(walk.motion, humanoid())
+    torch.testing.assert_close(both.frames.root_pos[n:], by_hand.root_pos)
+    torch.testing.assert_close(both.frames.contacts[n:], by_hand.contacts)
+    sampler = WindowSampler(both, layout, HeightmapGrid(), WindowSettings())
+    rows, clips = torch.tensor([20, 20 + n]), torch.tensor([0, 1])
+    state = both.at(rows[:, None] + torch.arange(15))
+    frame = CanonicalFrame.of(state.root_pos[:, 1], state.root_rot[:, 1])
+    view = frame.heightmap(sampler._patch(clips, frame), HeightmapGrid())
+    assert (view[1] - view[0].flip(1)).abs().gt(1e-4).float().mean() < 0.02  # samples on a cell's border
+    local = frame.to_local(state)
+    torch.testing.assert_close(local.root_pos[1], local.root_pos[0] * torch.tensor([1.0, -1.0, 1.0]), atol=1e-5, rtol=0)
+
+
+def test_terrain_mirrored_twice_is_itself(walk):
+    twice = mirror_terrain(mirror_terrain(walk.terrain))
+    torch.testing.assert_close(twice.heights, walk.terrain.heights)
+    torch.testing.assert_close(twice.min_point, walk.terrain.min_point)
+    xy = torch.rand(200, 2, generator=torch.Generator().manual_seed(0)) * 6 + 0.5
+    flipped = xy * torch.tensor([1.0, -1.0])
+    torch.testing.assert_close(mirror_terrain(walk.terrain).height_at(flipped), walk.terrain.height_at(xy))
+
+
+def test_patch_is_the_terrain(windows, random):
+    drawn = windows.draw(40, random, augment=False)
+    xy = drawn.state.root_pos[:, 1, :2]
+    for row in range(40):
+        terrain = windows.table.terrain[int(drawn.clip[row])]
+        local = drawn.patch[row]
+        assert float(local.height_at(xy[row])) == pytest.approx(float(terrain.height_at(xy[row])))
+
+
+def test_heightmap_never_leaves_the_patch(windows, random):
+    drawn = windows.draw(300, random, augment=False)
+    frame = CanonicalFrame.of(drawn.state.root_pos[:, 1], drawn.state.root_rot[:, 1])
+    xy = grid_world_xy(windows.grid, frame.origin[:, :2], frame.yaw).flatten(1, 2)
+    low = drawn.patch.min_point - 0.5 * drawn.patch.cell
+    high = low + drawn.patch.cell * windows.patch_cells
+    assert (xy >= low[:, None]).all() and (xy <= high[:, None]).all()
+
+
+def test_changed_ground_never_enters_the_body(windows, random):
+    """Against every surface point of every frame of the window, not only the ones the bounds were made from."""
+    drawn = windows.draw(150, random)
+    before = windows._patch(drawn.clip, CanonicalFrame.of(drawn.state.root_pos[:, 1], drawn.state.root_rot[:, 1]))
+    rows = drawn.first[:, None] + torch.arange(15)
+    pose = BodyPose(windows.table.bodies.pos[rows], windows.table.bodies.rot[rows])
+    points = world_points(surface_points(humanoid()), pose).flatten(1, 2)
+    depth_before = (-signed_distance(before, points)).clamp_min(0).amax(1)
+    depth_after = (-signed_distance(drawn.patch, points)).clamp_min(0).amax(1)
+    real = ~drawn.is_random
+    assert real.sum() > 100
+    assert (drawn.patch.heights != before.heights).flatten(1).any(1)[real].float().mean() > 0.6
+    assert (depth_after - depth_before)[real].max() < 0.02
+
+
+def test_ground_under_a_standing_foot_stays(windows, random):
+    drawn = windows.draw(100, random)
+    feet = list(humanoid().feet)
+    rows = drawn.first[:, None] + torch.arange(15)
+    contact = windows.table.frames.contacts[rows][..., feet] > 0.5
+    foot = windows.table.bodies.pos[rows][..., feet, :]
+    before = windows._patch(drawn.clip, CanonicalFrame.of(drawn.state.root_pos[:, 1], drawn.state.root_rot[:, 1]))
+    for row in range(100):
+        if drawn.is_random[row]:
+            continue
+        xy = foot[row][contact[row]][:, :2]
+        torch.testing.assert_close(drawn.patch[row].height_at(xy), before[row].height_at(xy))
+
+
+def test_random_terrain_share_and_its_clear_start(windows):
+    g = torch.Generator().manual_seed(5)
+    drawn = windows.draw(2000, g)
+    assert 0.07 < float(drawn.is_random.float().mean()) < 0.13
+    rows = drawn.first[:, None] + torch.arange(2)
+    pose = BodyPose(windows.table.bodies.pos[rows], windows.table.bodies.rot[rows])
+    points = world_points(surface_points(humanoid()), pose).flatten(1, 2)[drawn.is_random]
+    patch = drawn.patch.select(drawn.is_random.nonzero().flatten())
+    assert (-signed_distance(patch, points)).max() < 0.03
+
+
+def test_assembled_window_is_canonical_and_decodes_to_the_recording(windows, layout, random):
+    drawn = windows.draw(20, random)
+    batch = windows.assemble(drawn)
+    assert batch.past[:, 1, :3].abs().max() < 1e-5
+    state = batch.frame.to_world(layout.decode(torch.cat([batch.past, batch.future], 1)).state)
+    for got, expected in zip(state, drawn.state, strict=True):
+        torch.testing.assert_close(got, expected, atol=3e-5, rtol=0)
+    length = batch.target.norm(dim=-1)
+    assert (((length - 1).abs() < 1e-5) | (length == 0)).all()
+    assert batch.heightmap.abs().max() <= 1
+
+
+def test_direction_points_where_the_motion_goes(windows, random):
+    drawn = windows.draw(200, random)
+    batch = windows.assemble(drawn)
+    ahead = batch.future[:, -1, :2]
+    assert ((batch.target * ahead).sum(-1) > 0.5 * ahead.norm(dim=-1)).float().mean() > 0.95
+
+
+def test_same_seed_same_windows(windows):
+    a, b = (windows.assemble(windows.draw(8, torch.Generator().manual_seed(3))) for _ in range(2))
+    assert torch.equal(a.future, b.future) and torch.equal(a.patch.heights, b.patch.heights)

@@ -1,0 +1,152 @@
+"""PPO on a problem without physics: the best action is a known symmetric function of the observation."""
+
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+import torch
+from torch import Tensor
+
+from parc.character.character import Character
+from parc.errors import SettingsError
+from parc.run.distributed import Group
+from parc.track.network import initialise
+from parc.track.policy import TrackerPolicy
+from parc.track.ppo import PPO
+from parc.track.settings import TrackerSettings
+
+ALONE = Group(0, 1, torch.device("cpu"))
+WORLDS = 128
+
+
+def make_ppo(character: Character, tiny: TrackerSettings, symmetry: Literal["canonical", "augment", "none"], **changes) -> PPO:
+    ppo_settings = replace(tiny.ppo, steps=4, epochs=4, minibatch=256, target_kl=0.05, actor_rate=1e-3, rate_range=(1e-4, 3e-3))
+    settings = replace(tiny, policy=replace(tiny.policy, symmetry=symmetry, std=0.08), ppo=replace(ppo_settings, **changes))
+    policy = TrackerPolicy(character, settings, "cpu")
+    initialise(policy, torch.Generator().manual_seed(0))
+    return PPO(policy, WORLDS, settings.ppo, (0.03, 0.3), ALONE, torch.Generator().manual_seed(0))
+
+
+class Aim:
+    """Observations with two directions that matter; the wanted action is a symmetric linear function of them."""
+
+    def __init__(self, character: Character, policy: TrackerPolicy) -> None:
+        generator = torch.Generator().manual_seed(5)
+        self.generator, self.policy = generator, policy
+        reference = policy.mirror
+        self.mixing = torch.randn(policy.size, character.num_dof, generator=generator) * (0.15 / policy.size**0.5)
+        if reference is not None:
+            image = self.mixing.index_select(0, reference.source) * reference.sign.unsqueeze(-1)
+            self.mixing = 0.5 * (self.mixing + image.index_select(1, reference.action_source) * reference.action_sign)
+        self.basis = torch.randn(4, policy.size, generator=generator)
+
+    def draw(self) -> Tensor:
+        return torch.randn(WORLDS, 4, generator=self.generator) @ self.basis
+
+    def reward(self, rows: Tensor, actions: Tensor) -> Tensor:
+        return -(actions - rows @ self.mixing).square().mean(-1) * 10.0
+
+
+def play(ppo: PPO, aim: Aim, iterations: int) -> list[float]:
+    rewards = []
+    never = torch.zeros(WORLDS)
+    for _ in range(iterations):
+        for t in range(ppo.settings.steps):
+            rows = aim.draw()
+            reward = aim.reward(rows, ppo.act(t, rows))
+            ppo.record(t, reward, torch.ones(WORLDS), never, never)
+        ppo.finish(aim.draw())
+        ppo.update()
+        rewards.append(float(ppo.rewards.mean()))
+    return rewards
+
+
+@pytest.mark.parametrize("symmetry", ["canonical", "augment", "none"])
+def test_the_policy_finds_the_wanted_action(
+    character: Character, tiny: TrackerSettings, symmetry: Literal["canonical", "augment", "none"]
+) -> None:
+    ppo = make_ppo(character, tiny, symmetry)
+    aim = Aim(character, ppo.policy)
+    rewards = play(ppo, aim, 60)
+    assert sum(rewards[-5:]) > 0.9 * sum(rewards[:5]), (rewards[:5], rewards[-5:])
+    rows = aim.draw()
+    with torch.no_grad():
+        reached = aim.reward(rows, ppo.policy.averaged_actor()(rows)).mean()
+    idle = aim.reward(rows, torch.zeros(WORLDS, character.num_dof)).mean()
+    assert reached > 0.6 * idle, (reached, idle)
+
+
+def test_the_rate_follows_the_divergence_within_its_bounds(character: Character, tiny: TrackerSettings) -> None:
+    hot = make_ppo(character, tiny, "none", target_kl=1e-6, rate_range=(5e-4, 1e-3))
+    play(hot, Aim(character, hot.policy), 3)
+    assert float(hot.actor_rate) == pytest.approx(5e-4)
+    cold = make_ppo(character, tiny, "none", target_kl=1e6, rate_range=(5e-4, 2e-3))
+    play(cold, Aim(character, cold.policy), 3)
+    assert float(cold.actor_rate) == pytest.approx(2e-3)
+    fixed = make_ppo(character, tiny, "none", target_kl=0.0)
+    play(fixed, Aim(character, fixed.policy), 2)
+    assert float(fixed.actor_rate) == pytest.approx(1e-3)
+
+
+def test_rates_fall_over_the_last_part_of_the_budget(character: Character, tiny: TrackerSettings) -> None:
+    ppo = make_ppo(character, tiny, "none", final_rate=0.2, target_kl=0.0)
+    for progress, factor in ((0.0, 1.0), (0.6, 1.0), (0.8, 0.6), (1.0, 0.2), (1.5, 0.2)):
+        ppo.set_progress(progress)
+        assert float(ppo._rate_factor) == pytest.approx(factor)
+
+
+def test_the_gradient_is_that_of_the_loss(character: Character, tiny: TrackerSettings) -> None:
+    """Before any step the ratio is 1, so the policy's gradient is that of -mean(A log pi); finite differences agree."""
+    ppo = make_ppo(character, tiny, "none")
+    aim = Aim(character, ppo.policy)
+    for t in range(4):
+        rows = aim.draw()
+        ppo.record(t, aim.reward(rows, ppo.act(t, rows)), torch.ones(WORLDS), torch.zeros(WORLDS), torch.zeros(WORLDS))
+    ppo.finish(aim.draw())
+    ppo._picked.copy_(torch.arange(ppo.minibatch))
+    ppo._compute_gradient()
+    gradient = ppo.gradient.clone()
+    index = int(gradient[: ppo._actor_size].abs().argmax())
+
+    def loss(shift: float) -> float:
+        with torch.no_grad():
+            ppo.actor_flat[index] += shift
+        ppo._sums.zero_()
+        ppo._compute_gradient()
+        with torch.no_grad():
+            ppo.actor_flat[index] -= shift
+        return float(ppo._sums[3])
+
+    step = 1e-3
+    assert (loss(step) - loss(-step)) / (2 * step) == pytest.approx(float(gradient[index]), rel=0.05)
+
+
+def test_parameters_are_views_of_the_flat_tensors(character: Character, tiny: TrackerSettings) -> None:
+    ppo = make_ppo(character, tiny, "canonical")
+    before = ppo.policy.actor.last.bias.clone()
+    with torch.no_grad():
+        ppo.actor_flat.add_(1.0)
+    torch.testing.assert_close(ppo.policy.actor.last.bias, before + 1.0)
+
+
+def test_senseless_sizes_are_refused(character: Character, tiny: TrackerSettings) -> None:
+    with pytest.raises(SettingsError, match="must be positive"):
+        make_ppo(character, tiny, "none", minibatch=0)
+
+
+def test_actions_far_from_the_policy_do_not_break_it(character: Character, tiny: TrackerSettings) -> None:
+    """Mirrored samples of a lopsided policy, or one bad number, must not turn weights into NaN."""
+    ppo = make_ppo(character, tiny, "none")
+    aim = Aim(character, ppo.policy)
+    for t in range(ppo.settings.steps):
+        rows = aim.draw()
+        ppo.record(t, aim.reward(rows, ppo.act(t, rows)), torch.ones(WORLDS), torch.zeros(WORLDS), torch.zeros(WORLDS))
+    ppo.finish(aim.draw())
+    ppo.log_probs.sub_(500.0)
+    ppo.update()
+    assert torch.isfinite(ppo.actor_flat).all()
+    before = ppo.actor_flat.clone()
+    ppo.advantages.fill_(float("nan"))
+    ppo.optimiser.state.clear()
+    ppo.update()
+    assert torch.equal(ppo.actor_flat, before)

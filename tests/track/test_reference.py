@@ -1,0 +1,50 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from parc.character import rotation
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.errors import DatasetError
+from parc.motion import edit
+from parc.physics.state import qpos_to_bodies
+from parc.track.reference import ReferenceSettings, build_library
+
+
+def test_rows_follow_the_clips_and_stay_at_the_last_frame(character: Character, squat: Clip) -> None:
+    other = replace(squat, name="other", motion=squat.motion.slice(0, 20))
+    library = build_library(character, [squat, other])
+    assert library.names == ("squat", "other") and library.num_frames == 65
+    clip, frame = torch.tensor([0, 1, 1]), torch.tensor([7, 3, 99])
+    assert library.row(clip, frame).tolist() == [7, 48, 64]
+    assert library.clip_of_row[[0, 44, 45, 64]].tolist() == [0, 0, 1, 1]
+    torch.testing.assert_close(library.body_pos[7], squat.motion.body_poses(character).pos[7])
+
+
+def test_tables_agree_with_each_other(character: Character, squat: Clip) -> None:
+    moved = replace(squat, motion=squat.motion.moved(turn=torch.tensor(0.7)))
+    library = build_library(character, [moved])
+    pose = qpos_to_bodies(character, library.qpos)
+    torch.testing.assert_close(pose.pos, library.body_pos, atol=1e-5, rtol=0)
+    torch.testing.assert_close(rotation.rotate(library.root_rot, library.qvel[:, 3:6]), library.root_angular)
+    expected = (library.body_pos[11, 0] - library.body_pos[9, 0]) * 15.0
+    torch.testing.assert_close(library.qvel[10, :3], expected, atol=1e-4, rtol=0)
+
+
+def test_mirrored_copies_stand_beside_their_clips(character: Character, squat: Clip) -> None:
+    library = build_library(character, [squat], ReferenceSettings(mirrored=True))
+    assert library.num_clips == 2
+    reflected = edit.mirror(squat.motion, character).body_poses(character).pos
+    torch.testing.assert_close(library.body_pos[len(squat.motion) :], reflected)
+
+
+def test_other_frame_rates_are_brought_to_the_control_rate(character: Character, squat: Clip) -> None:
+    fast = replace(squat, motion=replace(squat.motion, fps=60.0))
+    assert build_library(character, [fast]).num_frames == 23
+
+
+def test_nothing_left_after_screening_is_an_error_with_the_reason(character: Character, squat: Clip) -> None:
+    short = replace(squat, motion=squat.motion.slice(0, 4))
+    with pytest.raises(DatasetError, match="squat has 4 frames"):
+        build_library(character, [short])

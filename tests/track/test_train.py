@@ -1,0 +1,176 @@
+"""Training learns, survives a stop, shares its gradients, and does not mind a broken simulation."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.convert.load import save_clip
+from parc.dataset.read import read_clips
+from parc.errors import DatasetError, SettingsError
+from parc.physics.engine import make_world
+from parc.run.checkpoint import load_checkpoint
+from parc.run.distributed import Group
+from parc.run.log import read_metrics
+from parc.track.policy import load_actor
+from parc.track.reference import build_library
+from parc.track.settings import TrackerSettings
+from parc.track.simulate import track_clip, track_clips
+from parc.track.train import ACTOR, CHECKPOINT, CLIPS, METRICS, Trainer, TrainingPlan, train_tracker
+
+ALONE = Group(0, 1, torch.device("cpu"))
+PLAN = TrainingPlan(worlds=8, iterations=2, milestone_iterations=2, threads=1)
+
+
+def parameters(out: Path) -> torch.Tensor:
+    tensors, _ = load_checkpoint(out / CHECKPOINT)
+    return torch.cat([tensors[f"ppo.{name}"] for name in ("actor", "critic", "averaged", "normalizer.mean")])
+
+
+def make_trainer(character: Character, clip: Clip, settings: TrackerSettings, plan: TrainingPlan) -> Trainer:
+    world = make_world(character, settings.contract, plan.worlds, "cpu", threads=2)
+    return Trainer(character, build_library(character, [clip]), world, settings, plan, ALONE)
+
+
+@pytest.mark.parametrize("symmetry", ["canonical", "augment"])
+def test_a_resumed_run_equals_one_that_never_stopped(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path, symmetry: str
+) -> None:
+    settings = replace(tiny, policy=replace(tiny.policy, symmetry=symmetry))
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    train_tracker(character, [squat], whole, settings, replace(PLAN, iterations=4))
+    train_tracker(character, [squat], parts, settings, PLAN)
+    halfway = parameters(parts)
+    train_tracker(character, [squat], parts, settings, replace(PLAN, iterations=4))
+    torch.testing.assert_close(parameters(parts), parameters(whole), atol=0, rtol=0)
+    assert not torch.equal(halfway, parameters(parts))
+
+
+def test_files_of_a_run(character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path) -> None:
+    short = replace(squat, name="short", motion=squat.motion.slice(0, 4))
+    evaluation = train_tracker(character, [squat, short], tmp_path, tiny, PLAN)
+    events = [row["event"] for row in read_metrics(tmp_path / METRICS)]
+    assert events == ["train", "train", "evaluation"]
+    results = json.loads((tmp_path / CLIPS).read_text())
+    assert [c["name"] for c in results["clips"]] == ["squat"] == [c.name for c in evaluation.clips]
+    assert "frames" in results["refused"][0]["reason"]
+    assert load_actor(tmp_path / ACTOR, character).contract.character == character.fingerprint
+
+
+def test_resuming_with_other_clips_is_refused_and_a_warm_start_is_not(
+    character: Character, squats: Callable[..., Clip], tiny: TrackerSettings, tmp_path: Path
+) -> None:
+    train_tracker(character, [squats()], tmp_path / "a", tiny, PLAN)
+    other = [squats(frames=30, name="other")]
+    with pytest.raises(DatasetError, match="other clips"):
+        train_tracker(character, other, tmp_path / "a", tiny, PLAN)
+    train_tracker(character, other, tmp_path / "b", tiny, replace(PLAN, iterations=1), init=tmp_path / "a" / CHECKPOINT)
+    with pytest.raises(SettingsError, match="another shape"):
+        wider = replace(tiny, policy=replace(tiny.policy, hidden=(48,)))
+        train_tracker(character, other, tmp_path / "c", wider, PLAN, init=tmp_path / "a" / CHECKPOINT)
+
+
+def test_a_warm_start_from_the_small_files_has_the_same_policy_and_value(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path
+) -> None:
+    train_tracker(character, [squat], tmp_path, tiny, PLAN)
+    tensors, _ = load_checkpoint(tmp_path / CHECKPOINT)
+    trainer = make_trainer(character, squat, tiny, PLAN)
+    trainer.warm_start(tmp_path / ACTOR)
+    averaged = tensors["ppo.averaged"]
+    torch.testing.assert_close(trainer.ppo.actor_flat.detach()[: len(averaged)], averaged, atol=1e-3, rtol=0)
+    torch.testing.assert_close(trainer.ppo.critic_flat.detach(), tensors["ppo.critic"], atol=1e-3, rtol=0)
+    torch.testing.assert_close(trainer.policy.normalizer.mean, tensors["ppo.normalizer.mean"])
+    with pytest.raises(SettingsError, match="other networks"):
+        wider = replace(tiny, policy=replace(tiny.policy, hidden=(48,)))
+        make_trainer(character, squat, wider, PLAN).warm_start(tmp_path / ACTOR)
+
+
+def test_a_broken_simulation_does_not_stop_training(character: Character, squat: Clip, tiny: TrackerSettings) -> None:
+    trainer = make_trainer(character, squat, tiny, PLAN)
+    trainer.env.restart_all()
+    trainer.env.world.reset(
+        torch.arange(8) == 3, torch.full_like(trainer.env.world.qpos, float("nan")), torch.zeros_like(trainer.env.world.qvel)
+    )
+    first = trainer._iteration()
+    second = trainer._iteration()
+    assert first["broken"] == 1 == second["broken"]
+    assert torch.isfinite(trainer.ppo.actor_flat).all() and torch.isfinite(trainer.env.observation).all()
+
+
+def test_training_improves_the_reward(character: Character, squat: Clip) -> None:
+    """Absolute targets, so that an untrained policy is far from the reference."""
+    base = TrackerSettings.small()
+    ppo = replace(base.ppo, minibatch=256, actor_rate=1e-3, rate_range=(3e-4, 3e-3), target_kl=0.1, gamma=0.9, lam=0.9)
+    policy = replace(base.policy, hidden=(64, 64), std=0.1)
+    settings = replace(base, action=replace(base.action, residual=False), policy=policy, ppo=ppo)
+    trainer = make_trainer(character, squat, settings, replace(PLAN, worlds=32))
+    trainer.env.restart_all()
+    rows = [trainer._iteration() for _ in range(80)]
+    early, late = (sum(r["reward"] for r in part) / 5 for part in (rows[5:10], rows[-5:]))
+    assert late > early + 0.05, (early, late)
+    early, late = (sum(r["failures_per_second"] for r in part) / 5 for part in (rows[5:10], rows[-5:]))
+    assert late < 0.8 * early, (early, late)
+
+
+def test_two_ranks_end_with_the_same_parameters(character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path) -> None:
+    save_clip(squat, tmp_path / "squat.motion", character)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    script = Path(__file__).with_name("two_ranks.py")
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(script), str(tmp_path)],
+            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    first, second = (load_checkpoint(tmp_path / f"rank{rank}.safetensors")[0] for rank in range(2))
+    for name in ("actor", "critic", "averaged", "normalizer.mean", "normalizer.variance", "actor_rate"):
+        torch.testing.assert_close(first[name], second[name], atol=0, rtol=0)
+    torch.testing.assert_close(first["failures"], second["failures"], atol=0, rtol=0)
+    assert not torch.equal(first["qpos"], second["qpos"]), "ranks must simulate different episodes"
+
+
+def test_tracking_a_clip_gives_a_motion_and_says_how_it_went(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path
+) -> None:
+    """Residual targets with a policy that does nothing hold the squat for a while: physics decides how long."""
+    train_tracker(character, [squat], tmp_path, tiny, replace(PLAN, iterations=1))
+    trained = load_actor(tmp_path / ACTOR, character)
+    world = make_world(character, trained.contract, 2, "cpu", threads=1)
+    result = track_clip(trained, squat, world, start=10)
+    steps = len(result.errors)
+    assert len(result.motion) == steps + 1 and len(result.rewards) == steps
+    torch.testing.assert_close(result.motion.root_pos[0], squat.motion.root_pos[10], atol=1e-5, rtol=0)
+    assert result.success == (10 + steps >= len(squat.motion) - 3)
+    both = track_clips(trained, [squat, squat, squat], world, [0, 10, 10])
+    assert [r.start for r in both] == [0, 10, 10]
+    torch.testing.assert_close(both[1].motion.root_pos, result.motion.root_pos)
+    assert result.joint_error == pytest.approx(float(result.errors.mean()))
+
+
+def test_clips_are_read_from_folders_files_and_data_sets(character: Character, squat: Clip, tmp_path: Path) -> None:
+    save_clip(squat, tmp_path / "one.pkl", character)
+    save_clip(squat, tmp_path / "two.motion", character)
+    assert len(read_clips(tmp_path, character)) == 2
+    assert len(read_clips(tmp_path / "one.pkl", character)) == 1
+    with pytest.raises(DatasetError, match="holds neither"):
+        (tmp_path / "empty").mkdir()
+        read_clips(tmp_path / "empty", character)
