@@ -5,7 +5,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
-    "errors", "run", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "generate", "correct",
+    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "generate", "correct",
     "physics", "track", "record", "loop", "evaluate", "live", "bench", "view", "cli",
 ]  # fmt: skip
 

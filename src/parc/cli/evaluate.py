@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import tyro
+from typing import Any, Literal
 
 from parc.cli.command import Command, progress
 
@@ -15,8 +13,8 @@ _COLUMNS = ("fwd", "tpl", "tcl", "hjf_code", "goal", "foot_skate", "foot_f1", "f
 class EvaluateGenerator(Command):
     """Motions of a generator on the 100 test terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
 
-    generator: Annotated[Path, tyro.conf.Positional]
-    """trained generator (.safetensors)"""
+    generator: Path | None = None
+    """trained generator (.safetensors); the one in the box if not given"""
     ground: Literal["walks", "boxes"] = "walks"
     """walks: the test set; boxes: the training kind of terrain with other seeds"""
     terrains: int = 100
@@ -31,8 +29,9 @@ class EvaluateGenerator(Command):
         from parc.character import humanoid
         from parc.evaluate.generator import evaluate_generator
         from parc.generate.generator import Generator
+        from parc.models import shipped_generator
 
-        model = Generator.load(self.generator, humanoid(), self.torch_device)
+        model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
         cases, test = self._protocol()
         return evaluate_generator(model, cases, test)
 
@@ -54,8 +53,9 @@ class EvaluateBlending(EvaluateGenerator):
         from parc.character import humanoid
         from parc.evaluate.generator import BLENDS, blending_sweep
         from parc.generate.generator import Generator
+        from parc.models import shipped_generator
 
-        model = Generator.load(self.generator, humanoid(), self.torch_device)
+        model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
         cases, test = self._protocol()
         with progress(len(BLENDS), "blends") as bar:
             return blending_sweep(model, cases, replace(test), lambda name, result: bar.update())

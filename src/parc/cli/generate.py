@@ -46,8 +46,8 @@ class Generate(Command):
     """.terrain file, grey image or mesh"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """motion file to write"""
-    generator: Path
-    """trained generator (.safetensors)"""
+    generator: Path | None = None
+    """trained generator (.safetensors); the one in the box if not given"""
     path: Path | None = None
     """path (.json) to follow; without it one is planned between random points near the edges"""
     batch: int = 32
@@ -72,19 +72,21 @@ class Generate(Command):
         from parc.generate.generator import Generator
         from parc.generate.rollout import RolloutSettings, roll_out
         from parc.metrics import ClipBatch, measure_clips
+        from parc.models import shipped_generator
         from parc.path import load_path, plan_random_path
         from parc.terrain import load_terrain
 
         character = humanoid()
-        model = Generator.load(self.generator, character, self.torch_device)
+        source = self.generator or shipped_generator()
+        model = Generator.load(source, character, self.torch_device)
         ground = load_terrain(self.terrain)
         route = load_path(self.path) if self.path else plan_random_path(ground, np.random.default_rng(self.seed))
         blend = Blend() if self.blend is None else Blend.constant(self.blend)
         settings = RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds)
         rollouts = roll_out(model, [ground], [route], self.batch, settings, self.seed)
-        source = Provenance(source=str(self.generator), seed=self.seed, skill="generated")
+        origin = Provenance(source=source.name, seed=self.seed, skill="generated")
         clips = [
-            Clip(f"{self.out.stem}_{k}", motion, ground, route, character.fingerprint, source)
+            Clip(f"{self.out.stem}_{k}", motion, ground, route, character.fingerprint, origin)
             for k, motion in enumerate(rollouts.motions())
         ]
         chosen = select(ClipBatch.stack(clips, character, self.torch_device), rollouts.reached)
@@ -139,10 +141,10 @@ class Correct(Command):
 class Synthesise(Command):
     """Make new clips: terrain, path, rollouts, selection, correction, data set. Run again to go on after a stop."""
 
-    generator: Annotated[Path, tyro.conf.Positional]
-    """trained generator (.safetensors)"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder"""
+    generator: Path | None = None
+    """trained generator (.safetensors); the one in the box if not given"""
     units: int = 1
     """units of terrains; the clips of a unit do not depend on how the units are shared out"""
     shard: int = 0
@@ -164,6 +166,7 @@ class Synthesise(Command):
         from parc.dataset import Dataset
         from parc.errors import SettingsError
         from parc.generate.generator import Generator
+        from parc.models import shipped_generator
 
         if not 0 <= self.shard < self.shards:
             raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
@@ -173,7 +176,7 @@ class Synthesise(Command):
             candidates=self.candidates,
             optimise=OptimiseSettings(iterations=self.iterations) if self.iterations else None,
         )
-        model = Generator.load(self.generator, humanoid(), self.torch_device)
+        model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
         mine = range(self.shard, self.units, self.shards)
         with progress(len(mine), "units") as bar:
             written = synthesise(model, self.out, mine, self.seed, self.iteration, settings, lambda unit, clips: bar.update())

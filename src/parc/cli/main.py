@@ -20,9 +20,12 @@ class _Entry(NamedTuple):
 
 COMMANDS = {
     "demo": _Entry("demo", "Demo", "terrain, path, walk and a report with pictures, in a minute"),
+    "loop": _Entry("loop", "Loop", "the whole of PARC: train, synthesise, track, record, and again; resumes by itself"),
+    "status": _Entry("loop", "Status", "where a run of the loop is, and when it will end"),
     "metrics": _Entry("metrics", "Metrics", "measure clips: TPL, TCL, HJF, FWD, skate, floating, ..."),
     "convert": _Entry("convert", "Convert", "one motion file into another, by extension"),
     "picture": _Entry("picture", "Picture", "a clip or terrain as a picture, film strip or animation"),
+    "studio": _Entry("studio", "Studio", "see, edit and make motions in the browser"),
     "terrain make flat": _Entry("terrain", "MakeFlat", "a flat grid"),
     "terrain make boxes": _Entry("terrain", "MakeBoxes", "random boxes (the paper's training terrains)"),
     "terrain make walks": _Entry("terrain", "MakeWalks", "random walks (the paper's test terrains)"),
@@ -36,8 +39,21 @@ COMMANDS = {
     "dataset merge": _Entry("dataset", "Merge", "several data sets into one"),
     "dataset show": _Entry("dataset", "Show", "the clips of a data set"),
     "dataset card": _Entry("dataset", "Card", "the data card: what is in a data set and where it came from"),
+    "train-generator": _Entry("generate", "TrainGenerator", "train the motion generator"),
+    "generate": _Entry("generate", "Generate", "motion along a path over a terrain"),
+    "correct": _Entry("generate", "Correct", "repair a motion: penetration, contact, jerk, sliding"),
+    "synthesise": _Entry("generate", "Synthesise", "new clips for a data set: terrain, path, generate, select, correct"),
+    "evaluate generator": _Entry("evaluate", "EvaluateGenerator", "a generator on the 100 test terrains (Table 1)"),
+    "evaluate blending": _Entry("evaluate", "EvaluateBlending", "the blending sweep (Table 3)"),
+    "train-tracker": _Entry("train_tracker", "TrainTracker", "train the tracking controller"),
+    "track": _Entry("track", "Track", "a simulated character follows a motion"),
+    "record": _Entry("record", "Record", "physics-corrected clips of a data set"),
+    "export mjcf": _Entry("export", "ExportMjcf", "a character on a terrain for MuJoCo"),
+    "export onnx": _Entry("export", "ExportOnnx", "a trained actor for any ONNX runtime"),
     "bench sdf": _Entry("bench", "BenchSdf", "speed of distances to the terrain"),
     "bench plan": _Entry("bench", "BenchPlan", "speed of path planning"),
+    "bench physics": _Entry("bench", "BenchPhysics", "speed of the simulated world"),
+    "bench tracker": _Entry("bench", "BenchTracker", "speed of training a tracker"),
 }
 
 

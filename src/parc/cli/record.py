@@ -20,7 +20,7 @@ class Record(Command):
     """data set, or folder of motion files"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder for the recordings"""
-    policy: Path
+    policy: Path | None = None
     """trained actor (.safetensors), see `parc train-tracker`"""
     iteration: int = 1
     """PARC iteration the recordings belong to"""
@@ -38,6 +38,7 @@ class Record(Command):
         from parc.dataset import Dataset
         from parc.dataset.read import read_clips
         from parc.dataset.store import INDEX
+        from parc.models import shipped_tracker
         from parc.record.record import RecordSettings, record_dataset
 
         character = humanoid()
@@ -47,7 +48,7 @@ class Record(Command):
         settings = replace(standard, stretch=replace(standard.stretch, salvage=self.salvage))
         with progress(len(source), "recording") as bar:
             report = record_dataset(
-                self.policy,
+                self.policy or shipped_tracker(),
                 source,
                 self.out,
                 character,

@@ -25,8 +25,8 @@ class Track(Command):
     """reference, .motion .pkl or .txt file"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """simulated motion to write, .motion or .pkl"""
-    policy: Path
-    """trained actor (.safetensors), see `parc train-tracker`"""
+    policy: Path | None = None
+    """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     start: float = 0.0
     """s into the reference at which to begin"""
     picture: Path | None = None
@@ -39,6 +39,7 @@ class Track(Command):
 
         from parc.character import humanoid
         from parc.dataset import load_clip, save_clip
+        from parc.models import shipped_tracker
         from parc.motion.edit import resample
         from parc.record.attempt import Simulator, run_attempts
         from parc.track.policy import load_actor
@@ -47,7 +48,7 @@ class Track(Command):
 
         character = humanoid()
         clip = _checked(load_clip(self.clip, character), character)
-        trained = load_actor(self.policy, character, self.torch_device)
+        trained = load_actor(self.policy or shipped_tracker(), character, self.torch_device)
         simulator = Simulator(trained, self.torch_device, worlds=1, threads=self.threads)
         clip = replace(clip, motion=resample(clip.motion, simulator.fps)) if clip.motion.fps != simulator.fps else clip
         first = self._first_frame(clip, simulator.fps)

@@ -1,0 +1,62 @@
+"""`parc studio`: the page in the browser."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Studio(Command):
+    """See, edit and make motions in the browser. Runs until it is stopped with ctrl-c."""
+
+    clips: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """motion files, folders of them, or data sets to list"""
+    dataset: Path | None = None
+    """data set to list, and to offer for saving"""
+    terrain: Path | None = None
+    """.terrain file, grey image or mesh to start on"""
+    generator: Path | None = None
+    """trained generator (.safetensors), for the panel that generates"""
+    host: str = "127.0.0.1"
+    """address to listen on; any but this machine's own needs a token, which is printed with the address"""
+    port: int = 8080
+    """0 takes a free one"""
+    token: str | None = None
+    """secret that the page asks for; without one it is made up where it is needed"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.errors import SettingsError
+
+        try:
+            from parc.view.studio.app import Studio as Server
+            from parc.view.studio.app import StudioSettings
+        except ModuleNotFoundError as error:
+            if error.name is not None and error.name.split(".")[0] == "viser":
+                raise SettingsError("the studio needs viser: pip install 'parc-motion[studio]'") from None
+            raise
+        from parc.generate.generator import Generator
+        from parc.terrain import load_terrain
+        from parc.view.studio.library import Library
+
+        if not 0 <= self.port <= 65535:
+            raise SettingsError(f"port {self.port} does not exist, expected 0 to 65535")
+        character = humanoid()
+        library = Library(character, self.clips, self.dataset)
+        ground = None if self.terrain is None else load_terrain(self.terrain)
+        if self.generator is not None:
+            Generator.load(self.generator, character)
+        settings = StudioSettings(
+            self.host, self.port, self.token, self.torch_device, "" if self.dataset is None else str(self.dataset)
+        )
+        server = Server(character, library, ground, self.generator, settings)
+        print(f"{len(library)} clips; open {server.url} in a browser, stop with ctrl-c", flush=True)
+        try:
+            server.wait()
+        finally:
+            server.close()
+        return {}

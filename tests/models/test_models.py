@@ -1,0 +1,35 @@
+"""The models in the box load, fit the humanoid, and do what they are for."""
+
+import torch
+
+from parc.character import humanoid
+from parc.dataset.stroll import stroll
+from parc.generate.generator import Generator
+from parc.generate.rollout import RolloutSettings, roll_out
+from parc.models import shipped_generator, shipped_tracker
+from parc.path.path import TerrainPath
+from parc.physics.engine import make_world
+from parc.terrain.terrain import Terrain
+from parc.track.policy import load_actor
+from parc.track.simulate import track_clip
+
+GROUND = Terrain.flat((16, 8))
+ROUTE = TerrainPath(torch.tensor([[0.8, 1.2, 0.0], [5.2, 1.2, 0.0]]))
+
+
+def test_the_generator_walks_along_a_flat_path() -> None:
+    generator = Generator.load(shipped_generator(), humanoid())
+    rollouts = roll_out(generator, [GROUND], [ROUTE], 4, RolloutSettings(seconds=3.0), seed=0)
+    forward = rollouts.root_pos[:, -1, 0] - rollouts.root_pos[:, 0, 0]
+    assert forward.median() > 1.0
+    height = rollouts.root_pos[..., 2]
+    assert 0.5 < float(height.min()) and float(height.max()) < 1.3
+
+
+def test_the_tracker_follows_a_walk_it_has_never_seen() -> None:
+    trained = load_actor(shipped_tracker(), humanoid())
+    walk = stroll(GROUND, ROUTE)
+    world = make_world(humanoid(), trained.contract, 1, "cpu", threads=1)
+    result = track_clip(trained, walk, world)
+    assert result.success
+    assert result.joint_error < 0.1
