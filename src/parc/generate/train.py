@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
@@ -180,7 +180,7 @@ def _save(trainer: Trainer, out: Path, settings: TrainSettings, elapsed: float) 
     tensors = {**trainer.state(), **{f"random.{rank}": state for rank, state in enumerate(gathered)}}
     meta = {"kind": "generator-training", "steps": trainer.steps, "elapsed": elapsed, "settings": _identity(settings)}
     save_checkpoint(out / CHECKPOINT_FILE, tensors, meta | {"fingerprint": trainer.generator.character.fingerprint})
-    spent = {} if settings.steps is not None else {"seconds": round(elapsed, 1)}  # equal runs of equal steps give equal files
+    spent: dict[str, Any] = {} if settings.steps else {"seconds": round(elapsed, 1)}  # equal runs of equal steps give equal files
     trainer.averaged().save(out / GENERATOR_FILE, steps=trainer.steps, **spent)
 
 

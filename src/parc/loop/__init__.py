@@ -1,0 +1,11 @@
+"""The whole of PARC as one resumable job."""
+
+from parc.loop.guard import GuardSettings, QualityLimits, judge_clips, measure_diversity
+from parc.loop.iterate import LoopResult, RunSources, run_loop
+from parc.loop.ledger import Ledger, LoopError
+from parc.loop.plan import PRESETS, IterationPlan, LoopSettings, preset
+
+__all__ = [
+    "PRESETS", "GuardSettings", "IterationPlan", "Ledger", "LoopError", "LoopResult", "LoopSettings", "QualityLimits",
+    "RunSources", "judge_clips", "measure_diversity", "preset", "run_loop",
+]  # fmt: skip

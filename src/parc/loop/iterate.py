@@ -1,0 +1,338 @@
+"""The paper's algorithm: train, synthesise, track, record, and again on what was recorded.
+
+    for i = 1, 2, ...
+        G_i   generator     trained on D_{i-1}, going on from G_{i-1}
+        M~_i  synthesis     new motions of G_i on new terrains, selected and corrected
+        pi_i  tracker       trained on D_{i-1} and M~_i, going on from pi_{i-1}
+        M_i   recording     what pi_i does in simulation when it tracks M~_i
+        D_i   dataset       D_{i-1} and what of M_i passes the guard
+
+On disk:
+
+    DIR/
+      run.json             settings of the run
+      ledger.json          what was done from what (`parc.loop.ledger`)
+      lock                 held by the one process that works here
+      start/               D_0, if it was made or imported here
+      iteration-01/
+        generator/         generator.safetensors, checkpoint, metrics.jsonl
+        synthesis/         M~_1, a data set; units/ says which units are done
+        tracker/           actor.safetensors, critic, checkpoint, metrics.jsonl, clips.json
+        recording/         M_1, a data set; units/ likewise
+        dataset/           admission.json, dataset/ (D_1)
+
+Each stage goes on by itself with what it finds in its folder, and the ledger says which stages need not be looked at. So a run
+is resumed by starting it again: at most the work since the last checkpoint or unit is repeated, and with budgets in steps the
+data set comes out the same, to the byte, as that of a run never stopped.
+"""
+
+import contextlib
+import errno
+import gc
+import itertools
+import json
+import logging
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from parc.character.character import Character
+from parc.character.humanoid import humanoid
+from parc.correct.synthesise import read_unit, synthesise
+from parc.dataset.store import Dataset, DatasetWriter
+from parc.generate.generator import Generator
+from parc.generate.train import GENERATOR_FILE, train_generator
+from parc.loop.admit import ADMISSION, DATASET, admit
+from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked
+from parc.loop.plan import LoopSettings, SynthesisPlan
+from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
+from parc.record.record import record_dataset
+from parc.run.atomic import write_bytes_atomically
+from parc.track.policy import load_actor
+from parc.track.train import ACTOR, CHECKPOINT, train_tracker
+
+RUN = "run.json"
+_log = logging.getLogger("parc.loop")
+
+
+@dataclass(frozen=True)
+class RunSources:
+    """What a run starts from, besides its settings; each may be left out."""
+
+    dataset: Path | None = None
+    """D_0: a data set, or a folder of motion files; walks made by rule if not given"""
+    generator: Path | None = None
+    """G_0: a trained generator (.safetensors); its network is the one that is trained on"""
+    tracker: Path | None = None
+    """pi_0: a trained actor (.safetensors), its critic beside it if there is one; its network is the one that is trained on"""
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    dataset: Path
+    """D of the last iteration"""
+    recorded: int
+    """clips recorded, all iterations together"""
+    joined: int
+    """of these, added to the data set"""
+    clips: int
+    """in the data set"""
+
+
+def run_loop(
+    folder: Path | str,
+    settings: LoopSettings,
+    sources: RunSources = RunSources(),
+    character: Character | None = None,
+    device: torch.device | str = "cpu",
+    after_iteration: Callable[[int], object] | None = None,
+) -> LoopResult:
+    """Do what is not yet done of a run in `folder`. `after_iteration(i)` is called after each iteration, done earlier or now."""
+    folder, character = Path(folder).absolute(), character or humanoid()
+    try:
+        with locked(folder), _threads(settings.torch_threads):
+            settings = with_models(settings, sources, character)
+            write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources), indent=1).encode())
+            return _Run(folder, settings, sources, character, device).all(after_iteration)
+    except OSError as error:
+        raise _as_sentence(error, folder) from error
+
+
+class _Run:
+    def __init__(
+        self, folder: Path, settings: LoopSettings, sources: RunSources, character: Character, device: torch.device | str
+    ) -> None:
+        self.folder, self.settings, self.sources = folder, settings, sources
+        self.character, self.device = character, device
+        self.ledger = Ledger(folder)
+
+    def all(self, after_iteration: Callable[[int], object] | None) -> LoopResult:
+        before = self.start = self._start()
+        recorded = joined = 0
+        for i in range(1, self.settings.iterations + 1):
+            before, admission, new = self._iteration(i, before)
+            recorded, joined = recorded + new, joined + len(admission["joined"])
+            if after_iteration:
+                after_iteration(i)
+        return LoopResult(before, recorded, joined, admission["clips"])
+
+    def _start(self) -> Path:
+        source = self.sources.dataset
+        if source is not None and is_dataset(source):
+            Dataset.open(source, self.character)
+            return source.absolute()
+        settings, seed = self.settings.start, self.settings.seed
+        if source is not None:
+            inputs = {"files": hash_of_folder(source)}
+            self._do("start", inputs, lambda out: import_start(source, out, self.character), dataset_files)
+        else:
+            inputs = {"settings": hash_settings(settings, seed)}
+            self._do("start", inputs, lambda out: stroll_start(settings, seed, out, self.character), dataset_files)
+        return self.folder / "start"
+
+    def _iteration(self, i: int, before: Path) -> tuple[Path, dict[str, Any], int]:
+        """Folder of D_i, what joined it, and how many clips were recorded."""
+        generator = self._generator(i, before)
+        generated = self._synthesis(i, generator)
+        recorded = None
+        if self.settings.physics_correction:
+            tracker = self._tracker(i, before, generated)
+            recorded = self._recording(i, generated, tracker)
+        admission = self._dataset(i, before, generated, recorded)
+        new = len(Dataset.open(recorded or generated))
+        return self._place(i, "dataset") / DATASET, admission, new
+
+    def _generator(self, i: int, before: Path) -> Path:
+        settings = replace(self.settings.plan(i).generator, seed=self._seed(i, 1))
+        first = self._place(i - 1, "generator") / GENERATOR_FILE if i > 1 else self.sources.generator
+        inputs = {
+            "settings": hash_settings(settings),
+            "dataset": self.ledger.hash_of_dataset(before),
+            "before": self._hash(first),
+        }
+
+        def work(out: Path) -> dict[str, Any]:
+            clips = list(Dataset.open(before, self.character))
+            train_generator(settings, clips, out, self.character, self.device, init=first)
+            return {"clips": len(clips)}
+
+        self._do(f"{_name(i)}/generator", inputs, work, lambda out: [out / GENERATOR_FILE])
+        return self._place(i, "generator") / GENERATOR_FILE
+
+    def _synthesis(self, i: int, generator: Path) -> Path:
+        plan, seed, model = self.settings.plan(i).synthesis, self.settings.seed, self._hash(generator)
+        inputs = {"settings": hash_settings(plan, seed, i), "generator": model}
+
+        def work(out: Path) -> dict[str, Any]:
+            clear_damaged(out, out)
+            units = units_until(out, plan)
+            loaded = Generator.load(generator, self.character, self.device)
+            synthesise(loaded, out, units, seed, i, plan.settings, model=model[:16])
+            clips = len(Dataset.open(out))
+            if not clips:
+                _log.warning("iteration %d: no generated motion was valid; the data set stays as it is", i)
+            return {"clips": clips, "units": len(list((out / "units").glob("*.json")))}
+
+        self._do(f"{_name(i)}/synthesis", inputs, work, dataset_files)
+        return self._place(i, "synthesis")
+
+    def _tracker(self, i: int, before: Path, generated: Path) -> Path:
+        plan = self.settings.plan(i).tracker
+        training = replace(plan.training, seed=self._seed(i, 2))
+        first = self._place(i - 1, "tracker") / CHECKPOINT if i > 1 else self.sources.tracker
+        inputs = {
+            "settings": hash_settings(plan.settings, training),
+            "dataset": self.ledger.hash_of_dataset(before),
+            "synthesis": self.ledger.hash_of_dataset(generated),
+            "before": self._hash(first),
+        }
+
+        def work(out: Path) -> dict[str, Any]:
+            clips = [*Dataset.open(before, self.character), *Dataset.open(generated, self.character)]
+            reached = train_tracker(self.character, clips, out, plan.settings, training, self.device, init=first)
+            return {
+                "clips": len(reached.clips),
+                "success": reached.success,
+                "tracked": reached.tracked,
+                "joint_error": reached.joint_error,
+            }
+
+        self._do(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT])
+        return self._place(i, "tracker") / ACTOR
+
+    def _recording(self, i: int, generated: Path, tracker: Path) -> Path:
+        settings = self.settings.plan(i).record
+        threads = self.settings.plan(i).tracker.training.threads
+        inputs = {
+            "settings": hash_settings(settings, i),
+            "synthesis": self.ledger.hash_of_dataset(generated),
+            "tracker": self._hash(tracker),
+        }
+
+        def work(out: Path) -> dict[str, Any]:
+            clear_damaged(out, out)
+            source = Dataset.open(generated, self.character)
+            if not len(source):
+                DatasetWriter(out, self.character).close()
+                return {"clips": 0, "recorded": 0}
+            report = record_dataset(tracker, source, out, self.character, self.device, settings, i, threads=threads)
+            return report.to_dict() | {"recorded": len(Dataset.open(out))}
+
+        self._do(f"{_name(i)}/recording", inputs, work, dataset_files)
+        return self._place(i, "recording")
+
+    def _dataset(self, i: int, before: Path, generated: Path, recorded: Path | None) -> dict[str, Any]:
+        guard = self.settings.plan(i).guard
+        if recorded is None:
+            guard = replace(guard, quality=None)
+        inputs = {
+            "settings": hash_settings(guard),
+            "start": self.ledger.hash_of_dataset(self.start),
+            "dataset": self.ledger.hash_of_dataset(before),
+            "synthesis": self.ledger.hash_of_dataset(generated),
+            "recording": NOTHING if recorded is None else self.ledger.hash_of_dataset(recorded),
+        }
+
+        def work(out: Path) -> dict[str, Any]:
+            clear_damaged(out, out / DATASET)
+            admission = admit(out, self.start, before, generated, recorded, self.character, guard, self.device)
+            if admission["warning"]:
+                _log.warning("iteration %d: %s", i, admission["warning"])
+            return {"clips": admission["clips"], "joined": len(admission["joined"]), "refused": len(admission["refused"])}
+
+        self._do(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)])
+        return json.loads((self._place(i, "dataset") / ADMISSION).read_bytes())
+
+    def _do(
+        self,
+        name: str,
+        inputs: dict[str, str],
+        work: Callable[[Path], dict[str, Any]],
+        outputs: Callable[[Path], list[Path]],
+    ) -> None:
+        stage = Stage(name, inputs, work, outputs)
+        if self.ledger.is_current(stage):
+            _log.info("%s: done before", name)
+            return
+        changed = self.ledger.changed_inputs(stage)
+        _log.info("%s: %s", name, f"over again, because of another {', '.join(changed)}" if changed else "begins")
+        entry = self.ledger.run(stage)
+        if torch.device(self.device).type == "cuda":  # graphs and worlds of a stage hold the GPU's memory until collected
+            gc.collect()
+            torch.cuda.empty_cache()
+        numbers = ", ".join(f"{k} {v:.4g}" for k, v in entry.result.items() if isinstance(v, int | float) and math.isfinite(v))
+        _log.info("%s: done in %.0f s; %s", name, entry.seconds, numbers)
+
+    def _place(self, i: int, stage: str) -> Path:
+        return self.folder / _name(i) / stage
+
+    def _hash(self, file: Path | None) -> str:
+        if file is None:
+            return NOTHING
+        if not file.is_file():
+            raise LoopError(f"there is no file {file}")
+        return self.ledger.hash_of(file)
+
+    def _seed(self, i: int, stage: int) -> int:
+        return int(np.random.SeedSequence([self.settings.seed, i, stage]).generate_state(1)[0] >> 2)
+
+
+def units_until(out: Path, plan: SynthesisPlan) -> Iterator[int]:
+    """Unit after unit, until those that are done have given as many clips as wanted."""
+    clips = 0
+    for unit in itertools.count():
+        if clips >= plan.clips or unit >= plan.most_units:
+            return
+        yield unit
+        clips += len(read_unit(out, unit)["clips"])
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def with_models(settings: LoopSettings, sources: RunSources, character: Character) -> LoopSettings:
+    """Settings whose networks are those of the models the run starts from."""
+    plans = settings.plans
+    if sources.generator is not None:
+        model = Generator.load(sources.generator, character).settings
+        plans = tuple(replace(p, generator=replace(p.generator, generator=model)) for p in plans)
+    if sources.tracker is not None:
+        theirs = load_actor(sources.tracker, character).settings
+        kept = {name: getattr(theirs, name) for name in ("observation", "policy", "action", "contract")}
+        plans = tuple(replace(p, tracker=replace(p.tracker, settings=replace(p.tracker.settings, **kept))) for p in plans)
+    return replace(settings, plans=plans)
+
+
+def _name(i: int) -> str:
+    return f"iteration-{i:02d}"
+
+
+def _description(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
+    where = {name: None if path is None else str(path.absolute()) for name, path in asdict(sources).items()}
+    return {"settings": asdict(settings), "sources": where}
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+
+
+def _as_sentence(error: OSError, folder: Path) -> LoopError:
+    if error.errno in _FULL:
+        return LoopError(
+            f"the disk of {folder} is full; nothing finished is lost: free some space and give the same command again"
+        )
+    what = "cannot be written to" if error.errno in _NOT_WRITABLE else "was left"
+    where = f" '{error.filename}'" if error.filename else ""
+    return LoopError(f"{folder} {what}:{where} {error.strerror or error}; nothing finished is lost, and the same command goes on")

@@ -1,0 +1,218 @@
+"""What a run of the loop does, stage by stage: frozen settings, and presets of four sizes.
+
+A preset whose budgets are steps and iterations (tiny, quick) gives the same data set every time on one machine; one whose
+budgets are seconds (gpu, paper) does as much as the machine can in that time. The small ones run torch on one thread: their
+networks gain little from more, and two threads that wait for each other on a busy machine are ten times slower than one.
+
+Neither synthesis nor recording stores mirrored copies: the generator trains on mirror images anyway, and the tracker is
+symmetric by construction.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from parc.correct.optimise import OptimiseSettings
+from parc.correct.synthesise import SynthesisSettings
+from parc.errors import SettingsError
+from parc.generate.flat import AdamSettings
+from parc.generate.generator import GeneratorSettings
+from parc.generate.network import PrefixSettings
+from parc.generate.rollout import RolloutSettings
+from parc.generate.train import TrainSettings
+from parc.generate.trainer import StepSettings
+from parc.loop.guard import GuardSettings, QualityLimits
+from parc.path.endpoint import EndpointSettings
+from parc.path.plan import PlanSettings
+from parc.record.accept import AcceptSettings
+from parc.record.attempt import AttemptSettings
+from parc.record.record import RecordSettings
+from parc.record.stretch import StretchSettings
+from parc.terrain.procedural import RandomBoxes
+from parc.track.settings import TrackerSettings
+from parc.track.train import TrainingPlan
+
+
+@dataclass(frozen=True)
+class StartSettings:
+    """The starting set D_0 where none is given: walks made by rule on low boxes."""
+
+    clips: int = 16
+    boxes: RandomBoxes = field(default_factory=lambda: RandomBoxes(boxes=4, height=(-0.15, 0.15)))
+    speed: tuple[float, float] = (0.8, 1.2)
+    """m/s, slowest and fastest"""
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
+
+    def __post_init__(self) -> None:
+        if self.clips < 1:
+            raise SettingsError(f"the starting set has {self.clips} clips, expected at least 1")
+
+
+@dataclass(frozen=True)
+class SynthesisPlan:
+    clips: int = 1000
+    """wanted; units are made until there are as many"""
+    most_units: int = 1000
+    """units after which it is given up"""
+    settings: SynthesisSettings = field(default_factory=lambda: SynthesisSettings(mirrored=False))
+
+
+@dataclass(frozen=True)
+class TrackerPlan:
+    settings: TrackerSettings = field(default_factory=TrackerSettings)
+    training: TrainingPlan = field(default_factory=TrainingPlan)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """s each stage takes on the machine a preset is meant for: the estimate of the time left until there is a better one."""
+
+    generator: float = 0.0
+    synthesis: float = 0.0
+    tracker: float = 0.0
+    recording: float = 0.0
+    dataset: float = 0.0
+
+
+@dataclass(frozen=True)
+class IterationPlan:
+    generator: TrainSettings = field(default_factory=TrainSettings)
+    synthesis: SynthesisPlan = field(default_factory=SynthesisPlan)
+    tracker: TrackerPlan = field(default_factory=TrackerPlan)
+    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    guard: GuardSettings = field(default_factory=GuardSettings)
+    expected: Expected = field(default_factory=Expected)
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    name: str
+    plans: tuple[IterationPlan, ...]
+    """of iterations 1, 2, ...; the last one serves for all further ones"""
+    iterations: int
+    start: StartSettings = field(default_factory=StartSettings)
+    physics_correction: bool = True
+    """False: the ablation without it; generated clips join the data set as they are, and nothing is tracked"""
+    seed: int = 0
+    torch_threads: int = 0
+    """of torch on the CPU, part of what makes a run repeatable; 0: as they are"""
+
+    def __post_init__(self) -> None:
+        if self.torch_threads < 0:
+            raise SettingsError(f"torch_threads is {self.torch_threads}, expected 0 or more")
+        if self.iterations < 1 or not self.plans:
+            raise SettingsError(f"{self.iterations} iterations with {len(self.plans)} plans, expected at least one of each")
+
+    def plan(self, iteration: int) -> IterationPlan:
+        """Of iteration 1, 2, ..."""
+        return self.plans[min(iteration, len(self.plans)) - 1]
+
+
+def tiny() -> LoopSettings:
+    """Seconds on one core: everything is touched, nothing is learned. For tests."""
+    low = RandomBoxes(size=(12, 12), boxes=1, height=(-0.03, 0.03))
+    near = EndpointSettings(min_distance=3.0)
+    step = StepSettings(
+        batch=12, levels=2, warm_up=5, own_start=1.0, statistics_windows=200, adam=AdamSettings(rate=4e-3, average=0.95)
+    )
+    generator = TrainSettings(
+        steps=60, generator=GeneratorSettings(network=PrefixSettings(width=32, layers=1, heads=2, hidden=64)), step=step,
+        checkpoint_seconds=0.3, log_steps=5,
+    )  # fmt: skip
+    synthesis = SynthesisSettings(
+        boxes=low, terrains_per_unit=1, candidates=4, rollout=RolloutSettings(seconds=2.0, steps=2),
+        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), mirrored=False, only_valid=False, shortest=10,
+    )  # fmt: skip
+    small = TrackerSettings.small()
+    ppo = replace(small.ppo, steps=4, epochs=1, minibatch=32)
+    screen = replace(small.reference.screen, enabled=False)
+    tracker = replace(
+        small, policy=replace(small.policy, hidden=(16, 16)), ppo=ppo, reference=replace(small.reference, screen=screen)
+    )
+    plan = IterationPlan(
+        generator=generator,
+        synthesis=SynthesisPlan(3, 3, synthesis),
+        tracker=TrackerPlan(tracker, TrainingPlan(worlds=8, iterations=12, milestone_iterations=3, log_seconds=0.2)),
+        record=_recording(0.2, 0.1, clips_per_unit=1, accept=replace(AcceptSettings.anything(), shortest=0.2)),
+        guard=GuardSettings(quality=None, shortest=0.2),
+        expected=Expected(3, 3, 3, 2, 1),
+    )
+    return LoopSettings("tiny", (plan,), 1, StartSettings(2, low, (1.0, 1.0), near), torch_threads=1)
+
+
+def quick() -> LoopSettings:
+    """A CPU of two cores, minutes: the whole method in small, from walks made by rule."""
+    low = RandomBoxes(boxes=4, height=(-0.15, 0.15))
+    step = StepSettings(
+        batch=64, levels=2, warm_up=20, own_start=0.7, own_windows=1, statistics_windows=1000,
+        adam=AdamSettings(rate=2e-3, average=0.98),
+    )  # fmt: skip
+    generator = TrainSettings(
+        steps=500, generator=GeneratorSettings(network=PrefixSettings(width=64, layers=2, heads=4, hidden=128)), step=step,
+        checkpoint_seconds=10.0, log_steps=20,
+    )  # fmt: skip
+    synthesis = SynthesisSettings(
+        boxes=low, terrains_per_unit=4, candidates=16, optimise=OptimiseSettings(iterations=200), mirrored=False
+    )
+    small = TrackerSettings.small()
+    tracker = replace(small, policy=replace(small.policy, hidden=(128, 128)))
+    plan = IterationPlan(
+        generator=generator,
+        synthesis=SynthesisPlan(8, 6, synthesis),
+        tracker=TrackerPlan(tracker, TrainingPlan(worlds=64, iterations=300, milestone_iterations=50)),
+        record=_recording(1.0, 0.3, clips_per_unit=4),
+        guard=GuardSettings(quality=QualityLimits(foot_skate=60.0)),
+        expected=Expected(90, 60, 120, 10, 5),
+    )
+    return LoopSettings("quick", (plan,), 1, torch_threads=1)
+
+
+def gpu() -> LoopSettings:
+    """One GPU, about half an hour an iteration."""
+    plan = IterationPlan(
+        generator=TrainSettings(seconds=600),
+        synthesis=SynthesisPlan(500, 250, SynthesisSettings(terrains_per_unit=16, mirrored=False)),
+        tracker=TrackerPlan(training=TrainingPlan(seconds=720)),
+        record=RecordSettings(mirrored=False, clips_per_unit=256),
+        expected=Expected(630, 400, 780, 60, 30),
+    )
+    park = replace(plan.synthesis, settings=replace(plan.synthesis.settings, ground="course"))
+    return LoopSettings("gpu", (plan, plan, replace(plan, synthesis=park)), 4, StartSettings(clips=64))
+
+
+def paper() -> LoopSettings:
+    """The paper's counts: 1000 clips on random boxes in iterations 1 and 2, 2000 on slices of the large course in 3 and 4."""
+    boxes = IterationPlan(
+        generator=TrainSettings(seconds=3600),
+        synthesis=SynthesisPlan(1000, 1000, SynthesisSettings(mirrored=False, rollout=RolloutSettings(seconds=10.0))),
+        tracker=TrackerPlan(training=TrainingPlan(seconds=6 * 3600, milestone_seconds=600)),
+        record=RecordSettings(mirrored=False, clips_per_unit=256),
+        expected=Expected(3700, 3600, 22000, 300, 120),
+    )
+    course = SynthesisPlan(2000, 2000, replace(boxes.synthesis.settings, ground="course"))
+    return LoopSettings("paper", (boxes, boxes, replace(boxes, synthesis=course)), 4, StartSettings(clips=64))
+
+
+PRESETS: dict[str, Callable[[], LoopSettings]] = {"tiny": tiny, "quick": quick, "gpu": gpu, "paper": paper}
+
+
+def preset(name: str) -> LoopSettings:
+    if name not in PRESETS:
+        raise SettingsError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}")
+    return PRESETS[name]()
+
+
+def _recording(shortest: float, cut: float, clips_per_unit: int, accept: AcceptSettings | None = None) -> RecordSettings:
+    """Stretches from `shortest` s on are kept: a tracker of minutes holds a clip for seconds, not to its end."""
+    return RecordSettings(
+        attempt=AttemptSettings(shortest=shortest),
+        stretch=StretchSettings(shortest=shortest, cut_before_failure=cut),
+        accept=accept or AcceptSettings(shortest=shortest),
+        mirrored=False,
+        clips_per_unit=clips_per_unit,
+    )
+
+
+__all__ = [
+    "PRESETS", "Expected", "GuardSettings", "IterationPlan", "LoopSettings", "QualityLimits", "StartSettings", "SynthesisPlan",
+    "TrackerPlan", "gpu", "paper", "preset", "quick", "tiny",
+]  # fmt: skip

@@ -1,0 +1,136 @@
+"""Where a run is and when it will end, from its files alone: the run itself need not be asked, nor be alive.
+
+The time left of a stage that has not begun is what the same stage took in the last iteration that finished it, or what the preset
+expects; of the one going on, what it has spent times (1 - share) / share, with the share of its budget that its log or its
+units say is used up.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parc.generate.train import METRICS_FILE
+from parc.loop.iterate import RUN
+from parc.loop.ledger import Ledger, LoopError, StageEntry, time_spent, working_process
+from parc.run.log import read_metrics
+from parc.track.train import METRICS
+
+STAGES = ("generator", "synthesis", "tracker", "recording", "dataset")
+_LEAST_SHARE = 0.02
+"""below it the preset's expectation is the better guess"""
+
+
+@dataclass(frozen=True)
+class Progress:
+    state: str
+    """finished, running or stopped"""
+    process: str | None
+    """id of the process that works on it"""
+    iteration: int
+    """the one going on, or the last"""
+    iterations: int
+    stage: str
+    """the one going on or next; empty when finished"""
+    share: float
+    """of that stage, 0 to 1"""
+    seconds_spent: float
+    seconds_left: float
+    clips_joined: int
+    """added to the data set so far"""
+
+
+def read_run(folder: Path | str) -> dict[str, Any]:
+    """run.json: settings and sources of a run."""
+    file = Path(folder) / RUN
+    try:
+        return json.loads(file.read_bytes())
+    except FileNotFoundError:
+        raise LoopError(f"{folder} holds no run; `parc loop {folder}` begins one") from None
+    except (OSError, ValueError) as error:
+        raise LoopError(f"{file} cannot be read ({error})") from None
+
+
+def read_progress(folder: Path | str) -> Progress:
+    folder = Path(folder)
+    settings = read_run(folder)["settings"]
+    stages = Ledger(folder).stages
+    process = working_process(folder)
+    alive = process is not None
+    wanted = [(i, stage) for i in range(1, settings["iterations"] + 1) for stage in stages_of(settings)]
+    undone = [(i, stage) for i, stage in wanted if not _is_done(stages, i, stage)]
+    spent = sum(_spent(entry, folder / name, alive) for name, entry in stages.items())
+    joined = sum(e.result.get("joined", 0) for name, e in stages.items() if name.endswith("/dataset") and e.is_done)
+    if not undone:
+        return Progress("finished", None, settings["iterations"], settings["iterations"], "", 1.0, spent, 0.0, joined)
+    share, left = 0.0, 0.0
+    for k, (i, stage) in enumerate(undone):
+        entry = stages.get(_key(i, stage))
+        expected = _usual_seconds(stages, settings, i, stage)
+        if k == 0 and entry is not None:
+            share = min(_share(folder / _key(i, stage), _plan(settings, i), stage), 1.0)
+            used = _spent(entry, folder / _key(i, stage), alive)
+            left += used * (1 - share) / share if share > _LEAST_SHARE else max(expected - used, 0.0)
+        else:
+            left += expected
+    i, stage = undone[0]
+    return Progress("running" if alive else "stopped", process, i, settings["iterations"], stage, share, spent, left, joined)
+
+
+def stages_of(settings: dict[str, Any]) -> tuple[str, ...]:
+    """Stages of an iteration, in order."""
+    return STAGES if settings["physics_correction"] else tuple(s for s in STAGES if s not in ("tracker", "recording"))
+
+
+def _key(i: int, stage: str) -> str:
+    return f"iteration-{i:02d}/{stage}"
+
+
+def _plan(settings: dict[str, Any], i: int) -> dict[str, Any]:
+    return settings["plans"][min(i, len(settings["plans"])) - 1]
+
+
+def _is_done(stages: dict[str, StageEntry], i: int, stage: str) -> bool:
+    entry = stages.get(_key(i, stage))
+    return entry is not None and entry.is_done
+
+
+def _usual_seconds(stages: dict[str, StageEntry], settings: dict[str, Any], i: int, stage: str) -> float:
+    part = {"recording": "record", "dataset": "guard"}.get(stage, stage)
+    mine = _plan(settings, i)
+    for earlier in range(i - 1, 0, -1):
+        entry = stages.get(_key(earlier, stage))
+        if entry is not None and entry.seconds is not None and _plan(settings, earlier)[part] == mine[part]:
+            return entry.seconds
+    return float(mine["expected"][stage])
+
+
+def _spent(entry: StageEntry, folder: Path, alive: bool) -> float:
+    if entry.seconds is not None:
+        return entry.seconds
+    return entry.spent + (time.time() - entry.began if alive else time_spent(folder, entry.began))
+
+
+def _share(folder: Path, plan: dict[str, Any], stage: str) -> float:
+    """Of a stage's budget that is used up."""
+    if stage == "generator":
+        rows, budget = _rows(folder / METRICS_FILE), plan["generator"]
+        return _ratio(rows, "step", budget["steps"]) if budget["steps"] else _ratio(rows, "seconds", budget["seconds"])
+    if stage == "tracker":
+        rows, budget = [r for r in _rows(folder / METRICS) if r.get("event") == "train"], plan["tracker"]["training"]
+        if budget["iterations"]:
+            return _ratio(rows, "iteration", budget["iterations"])
+        return _ratio(rows, "seconds", budget["seconds"])
+    if stage == "synthesis":
+        clips = sum(len(json.loads(f.read_bytes())["clips"]) for f in (folder / "units").glob("*.json"))
+        return clips / max(plan["synthesis"]["clips"], 1)
+    return 0.0
+
+
+def _ratio(rows: list[dict[str, Any]], key: str, budget: float) -> float:
+    return float(rows[-1][key]) / budget if rows else 0.0
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return read_metrics(file) if file.is_file() else []
