@@ -1,5 +1,6 @@
 """Clips from a data set, a folder or one file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ def test_every_source_gives_its_clips(tmp_path: Path) -> None:
     save_clip(walk, tmp_path / "files" / "deeper" / "b.pkl")
     with DatasetWriter(tmp_path / "set", humanoid()) as writer:
         writer.append([walk])
-    assert len(read_clips(tmp_path / "files", humanoid())) == 2
+    save_clip(replace(walk, provenance=replace(walk.provenance, skill="")), tmp_path / "files" / "gap_jump_12.motion")
+    found = read_clips(tmp_path / "files", humanoid())
+    assert sorted(c.provenance.skill for c in found) == ["deeper", "gap_jump", "walk"]
     assert len(read_clips(tmp_path / "files" / "a.motion", humanoid())) == 1
     assert [c.name for c in read_clips(tmp_path / "set", humanoid())] == ["stroll"]
 

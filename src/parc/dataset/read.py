@@ -1,10 +1,15 @@
-"""Clips from wherever they are: a data set, a folder of motion files, or one file."""
+"""Clips from wherever they are: a data set, a folder of motion files, or one file.
 
+A file that says nothing of the skill it shows gets it from its name, as `import_folder` does: training weighs clips by skill.
+"""
+
+from dataclasses import replace
 from pathlib import Path
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.convert.load import READABLE, load_clip
+from parc.dataset.folder import skill_of
 from parc.dataset.store import INDEX, Dataset
 from parc.errors import DatasetError
 
@@ -14,8 +19,15 @@ def read_clips(source: Path | str, character: Character) -> list[Clip]:
     if (source / INDEX).is_file():
         return list(Dataset.open(source, character))
     if not source.is_dir():
-        return [load_clip(source, character)]
+        return [_read(source, source.stem, character)]
     files = sorted(p for p in source.rglob("*") if p.suffix.lower() in READABLE)
     if not files:
         raise DatasetError(f"{source} holds neither a data set nor files ending in {', '.join(READABLE)}")
-    return [load_clip(file, character) for file in files]
+    return [_read(file, file.relative_to(source).with_suffix("").as_posix(), character) for file in files]
+
+
+def _read(file: Path, name: str, character: Character) -> Clip:
+    clip = load_clip(file, character)
+    if clip.provenance.skill:
+        return clip
+    return replace(clip, provenance=replace(clip.provenance, skill=skill_of(name)))
