@@ -1,8 +1,7 @@
-"""The models in the box: what commands use when no file is named.
+"""The models in the box: what commands use when no file is named; all weights float16.
 
-    generator.safetensors   motion generator, float16
-    tracker.safetensors     tracking policy, float16, with its physical contract
-    critic.safetensors      the tracker's value function, float16; only for training on
+generator.safetensors is the motion generator, tracker.safetensors the tracking policy with its physical contract, and
+critic.safetensors the tracker's value function, which only training on needs.
 """
 
 from pathlib import Path
