@@ -201,7 +201,7 @@ BAD = {
         lambda t: _change(r"(JOINT torso\s+\{\s+OFFSET.*\s+)CHANNELS 3 Yrotation", r"\1CHANNELS 2")(_drop_column(t, 6)),
         "'torso' has the channels Xrotation Zrotation, expected a rotation about each axis",
     ),
-    "one axis twice": (_change(r"CHANNELS 3 Yrotation Xrotation", "CHANNELS 3 Xrotation Xrotation"), "a rotation about each"),
+    "one axis twice": (_change(r"CHANNELS 3 Yrotation Xrotation", "CHANNELS 3 Xrotation Xrotation"), "a channel twice"),
     "root without positions": (
         lambda t: _change("CHANNELS 6 Xposition Yposition Zposition", "CHANNELS 3")(_drop_column(t, 0, 1, 2)),
         "expected three positions too",

@@ -1,4 +1,4 @@
-"""`parc dataset import|merge|show|card`."""
+"""`parc dataset build|import|merge|show|card`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +7,48 @@ from typing import Annotated, Any
 import tyro
 
 from parc.cli.command import Command, progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build(Command):
+    """Make clips on terrain of raw motion capture: retarget, label contacts, rebuild the ground, refine, judge.
+
+    Rows of the shortlist: source, first_frame, last_frame, true_fps, skill, hands_touch. Run again to go on after a stop.
+    """
+
+    shortlist: Annotated[Path, tyro.conf.Positional]
+    """.csv file; sources are named relative to its folder (.bvh, .npz, .txt, .pkl)"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder"""
+    workers: int = 0
+    """processes; 0 is one for each core"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.mocap import BuildSettings, build_dataset
+
+        with progress(None, "building") as bar:
+
+            def advance(done: int, rows: int, result: Any) -> None:
+                bar.total = rows
+                bar.update(done - bar.n)
+
+            report = build_dataset(self.shortlist, self.out, humanoid(), BuildSettings(workers=self.workers), advance)
+        refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
+        return {
+            "out": str(self.out),
+            "kept": len(report.named("kept")),
+            "minutes": report.seconds_kept / 60,
+            "refused": refused,
+            "medians": report.medians(),
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for name, reason in result["refused"].items():
+            print(f"  {name} {reason}")
+        print(f"{result['kept']} clips kept, {result['minutes']:.1f} minutes, in {result['out']}; medians:")
+        for key, value in result["medians"].items():
+            print(f"  {key:<16} {value:.4g}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,7 @@ COMMANDS = {
     "terrain make from": _Entry("terrain", "MakeFrom", "from a grey image or a mesh"),
     "terrain show": _Entry("terrain", "Show", "size, heights and a picture of a terrain"),
     "path": _Entry("path", "PlanPath", "plan a route over a terrain"),
+    "dataset build": _Entry("dataset", "Build", "clips on terrain from raw motion capture"),
     "dataset import": _Entry("dataset", "Import", "a folder of motion files into a data set"),
     "dataset merge": _Entry("dataset", "Merge", "several data sets into one"),
     "dataset show": _Entry("dataset", "Show", "the clips of a data set"),

@@ -120,6 +120,7 @@ class _Hierarchy:
         self._words = iter(text.replace("{", " { ").replace("}", " } ").split()[1:])
         self.joints: list[BvhJoint] = []
         open_joints: list[int] = []
+        placed: set[int] = set()
         for word in self._words:
             if word in ("ROOT", "JOINT"):
                 if (word == "ROOT") != (not self.joints) or (word == "JOINT" and not open_joints):
@@ -130,6 +131,7 @@ class _Hierarchy:
                 raise FormatError(f"{name}: '{word[:40]}' in the hierarchy where ROOT was expected")
             elif word == "OFFSET":
                 self.joints[open_joints[-1]].offset = self._offset()
+                placed.add(open_joints[-1])
             elif word == "CHANNELS":
                 self.joints[open_joints[-1]].channels = self._channels(self.joints[open_joints[-1]].name)
             elif word == "End":
@@ -138,11 +140,15 @@ class _Hierarchy:
                 self.joints[open_joints[-1]].end = self._offset()
                 self._expect("}")
             elif word == "}":
-                open_joints.pop()
+                closed = open_joints.pop()
+                if closed not in placed:
+                    raise FormatError(f"{name}: joint '{self.joints[closed].name}' has no OFFSET")
             else:
                 raise FormatError(f"{name}: '{word[:40]}' in joint '{self.joints[open_joints[-1]].name}' is not BVH")
         if not self.joints or open_joints:
             raise FormatError(f"{name}: the hierarchy ends inside {'a joint' if open_joints else 'the header, without a ROOT'}")
+        if not self.joints[0].channels:
+            raise FormatError(f"{name}: the root '{self.joints[0].name}' has no CHANNELS")
 
     def _next(self) -> str:
         word = next(self._words, None)
@@ -174,6 +180,8 @@ class _Hierarchy:
                 raise FormatError(
                     f"{self._file}: joint '{joint}' has a channel '{channel[:40]}'; known are {', '.join(_CHANNELS.values())}"
                 )
+        if len({channel.lower() for channel in names}) != len(names):
+            raise FormatError(f"{self._file}: joint '{joint}' has a channel twice: {' '.join(names)}")
         return tuple(_CHANNELS[channel.lower()] for channel in names)
 
 

@@ -1,0 +1,113 @@
+"""Which joint of a skeleton is the knee: names of any skeleton to the places of a human body.
+
+Skeletons agree on places and disagree on words: `LeftFoot` is an ankle in BVH files and the ball of the foot in SMPL,
+`LeftShoulder` a collar bone in the first and a shoulder in the second. So a place has a list of words in order of preference, and
+a word that is more telling wins: where a skeleton has an `ankle`, its `foot` is a toe; where it has an `arm`, its `shoulder` is a
+collar.
+
+    place    words tried, best first
+    ankle    ankle, foot
+    toe      toe, ball, foot (if it is not the ankle)
+
+A caller's own table {place: joint name} goes before everything, so a skeleton with unheard-of names needs no code.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from parc.errors import FormatError
+
+SIDES = ("left", "right")
+_TRUNK_WORDS = {
+    "pelvis": ("pelvis", "hips", "hip", "root"),
+    "spine": ("spine", "spine0", "lowerback", "spine1", "spine01", "torso", "abdomen", "l5", "chest"),
+    "chest": ("spine3", "upperchest", "chest3", "chest2", "spine03", "chest", "spine2", "spine02", "t8", "spine1", "torso"),
+    "neck": ("neck", "neck0", "neck1", "neck01"),
+    "head": ("head",),
+    "head_top": ("headend", "headtop", "headtopend", "headnub"),
+}
+_LIMB_WORDS = {
+    "hip": ("upleg", "upperleg", "thigh", "upperthigh", "hip", "hipjoint", "femur"),
+    "knee": ("knee", "shin", "calf", "lowerleg", "loleg", "leg", "tibia"),
+    "ankle": ("ankle", "foot"),
+    "toe": ("toebase", "toe", "toes", "ball", "foot", "footend"),
+    "shoulder": ("uparm", "upperarm", "arm", "shoulder", "humerus"),
+    "elbow": ("elbow", "forearm", "lowerarm", "loarm", "radius"),
+    "wrist": ("wrist", "hand"),
+    "finger": ("handmiddle1", "middle1", "middle01", "handindex1", "index1", "index01", "fingerbase", "handend", "hand"),
+}
+REQUIRED = tuple(f"{side}_{part}" for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist") for side in SIDES)
+"""without these there is nothing to retarget; pelvis, spine, chest, neck, head and toes are used where they are"""
+PLACES = (*_TRUNK_WORDS, *(f"{side}_{part}" for part in _LIMB_WORDS for side in SIDES))
+
+_PREFIX = re.compile(r"^(mixamorig\d*|character\d*|bip0*\d+|bip|skel|avg|m|f)[:_ ]", re.IGNORECASE)
+
+
+def find_places(joints: Sequence[str], override: Mapping[str, str] | None = None, name: str = "the skeleton") -> dict[str, int]:
+    """Index of the joint at each place of the body that was found; `override` is {place: joint name}."""
+    places: dict[str, int] = {}
+    for place, joint in (override or {}).items():
+        if place not in PLACES:
+            raise FormatError(f"{name}: the naming table has an unknown place '{place}'; known are {', '.join(PLACES)}")
+        if joint not in joints:
+            raise FormatError(f"{name}: the naming table puts '{joint}' at {place}, but there is no such joint")
+        places[place] = list(joints).index(joint)
+    words = [_split(j) for j in joints]
+    for part, choices in _TRUNK_WORDS.items():
+        _choose(places, part, words, "", choices)
+    for part, choices in _LIMB_WORDS.items():
+        for side in SIDES:
+            _choose(places, f"{side}_{part}", words, side, choices)
+    missing = [p for p in REQUIRED if p not in places]
+    if missing:
+        raise FormatError(
+            f"{name}: no joint was recognised as {', '.join(missing)} among {', '.join(joints)}; name them in a naming table"
+        )
+    return places
+
+
+def load_naming(path: Path | str) -> dict[str, str]:
+    """A naming table from a JSON file: {"left_knee": "their joint name", ...}."""
+    path = Path(path)
+    try:
+        table = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path.name} is not a JSON naming table ({error})") from None
+    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
+        raise FormatError(f"{path.name}: a naming table is an object of places and joint names")
+    return table
+
+
+def _choose(places: dict[str, int], place: str, words: list[tuple[str, str]], side: str, choices: Sequence[str]) -> None:
+    """The joint with the best word that no other place has taken."""
+    if place in places:
+        return
+    taken = set(places.values())
+    for word in choices:
+        for index, (joint_side, joint_word) in enumerate(words):
+            if (joint_side, joint_word) == (side, word) and index not in taken:
+                places[place] = index
+                return
+
+
+def _split(joint: str) -> tuple[str, str]:
+    """Side ('left', 'right' or '') and the rest in lower case without separators: 'mixamorig:LeftUpLeg' -> left, upleg."""
+    plain = _PREFIX.sub("", joint.strip())
+    side, rest = "", plain
+    for pattern, group in _SIDE_PATTERNS:
+        match = pattern.match(plain)
+        if match:
+            side, rest = ("left" if match["side"][0] in "lL" else "right"), match[group]
+            break
+    return side, re.sub(r"[^a-z0-9]", "", rest.lower())
+
+
+_SIDE_PATTERNS = (
+    (re.compile(r"^(?P<side>left|right)[_\-. ]?(?P<rest>.+)$", re.IGNORECASE), "rest"),
+    (re.compile(r"^(?P<rest>.+?)[_\-. ]?(?P<side>left|right)$", re.IGNORECASE), "rest"),
+    (re.compile(r"^(?P<side>[lrLR])[_\-. ](?P<rest>.+)$"), "rest"),
+    (re.compile(r"^(?P<rest>.+)[_\-. ](?P<side>[lrLR])$"), "rest"),
+    (re.compile(r"^(?P<side>[lrLR])(?P<rest>[A-Z][a-z].*)$"), "rest"),
+)

@@ -1,0 +1,182 @@
+"""Second fit, now with the ground: held parts stay where they stand, touching bodies touch, nothing is inside.
+
+Each contact event has an anchor: the mean place of what touched, put onto its level. Over the event the middle of the heel's
+(toe's) edge of the sole is held at the anchor along the ground, and its lowest corner at the anchor's height; a hand's ball is
+held beside it. Only parts that stood still in the source are held, so a foot may still roll from heel to toe.
+
+Points far from the terrain cannot come near it in a few dozen steps, so distances are taken of near points only; which those are
+is decided again every `renew` steps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from parc.character import rotation
+from parc.character.character import Character
+from parc.character.kinematics import BodyPose
+from parc.character.surface import Surface, surface_points, world_points
+from parc.mocap.anatomy import Anatomy
+from parc.mocap.calibrate import Fitted
+from parc.mocap.closed_form import start_pose
+from parc.mocap.contact import PARTS
+from parc.mocap.fit import Fit, FitSettings
+from parc.mocap.goal import Goals, frame_mean, pad
+from parc.mocap.level import Supports
+from parc.motion.motion import Motion
+from parc.terrain.distance import signed_distance_local
+from parc.terrain.terrain import Terrain, TerrainBatch
+
+
+@dataclass(frozen=True)
+class RefineSettings:
+    fit: FitSettings = field(default_factory=lambda: FitSettings(iterations=200, foot_turn=0.02))
+    anchor: float = 10.0
+    """of squared distances along the ground of held parts to their anchors, 1/m2"""
+    contact: float = 0.2
+    """of the height of held parts over their anchors, 1/m"""
+    penetration: float = 0.3
+    """of depth, summed over points, 1/m"""
+    near: float = 0.12
+    """m from the terrain within which points are watched"""
+    renew: int = 40
+    """steps between choices of points to watch"""
+    soft: float = 0.002
+    """m under which a distance counts by its square"""
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    held: Tensor
+    """[N, T, 6] 1 where a part is held, in the order of PARTS"""
+    place: Tensor
+    """[N, T, 6, 3] where"""
+
+    @classmethod
+    def of(cls, supports: Sequence[Supports], device: torch.device | str) -> "Anchors":
+        held, place = [], []
+        row = {key: i for i, key in enumerate(PARTS)}
+        for s in supports:
+            h, p = np.zeros((s.contacts.frames, len(PARTS))), np.zeros((s.contacts.frames, len(PARTS), 3))
+            for support in s.held:
+                e = support.event
+                at = (slice(e.start, e.stop), row[e.side, e.part])
+                h[at] = 1
+                p[at] = (*e.centre[:2], support.level)
+            held.append(torch.as_tensor(h).float())
+            place.append(torch.as_tensor(p).float())
+        return cls(pad(held, zeros=True).to(device), pad(place).to(device))
+
+
+def refine(
+    motions: Sequence[Motion],
+    fitted: Sequence[Fitted],
+    supports: Sequence[Supports],
+    terrains: Sequence[Terrain],
+    character: Character,
+    settings: RefineSettings = RefineSettings(),
+    device: torch.device | str = "cpu",
+) -> list[Motion]:
+    """Motions on their terrains, contacts set; all arguments turned and lifted to the terrains' frame."""
+    anatomy = Anatomy.of(character)
+    starts = [start_pose(character, f) for f in fitted]
+    goals = Goals.stack(character, fitted, starts, device)
+    problem = Fit(character, motions, goals, settings.fit)
+    ground = _GroundTerms(character, anatomy, goals.valid, Anchors.of(supports, device), list(terrains), settings)
+    problem.solve(ground)
+    labels = [torch.as_tensor(s.contacts.labels(anatomy, len(character))) for s in supports]
+    return problem.results(labels, motions[0].fps)
+
+
+class _Watched(NamedTuple):
+    """Points whose distance to the terrain is taken, [N, M] of them, some repeated to fill up."""
+
+    at: Tensor
+    """row of the point's body among the poses of all frames"""
+    local: Tensor
+    """[N, M, 3] in its body's frame"""
+    real: Tensor
+    """1, or 0 for a filler"""
+
+
+class _GroundTerms:
+    def __init__(
+        self,
+        character: Character,
+        anatomy: Anatomy,
+        valid: Tensor,
+        anchors: Anchors,
+        terrains: list[Terrain],
+        settings: RefineSettings,
+    ) -> None:
+        device = valid.device
+        self.settings, self.valid, self.anchors = settings, valid, anchors
+        self.surface: Surface = surface_points(character, device)
+        self.terrains = TerrainBatch.stack(terrains).to(device)
+        feet = [anatomy.body[f"{side}_ankle"] for side in ("left", "right")]
+        self.feet = torch.tensor(feet * 2, device=device)
+        sole = torch.as_tensor(anatomy.sole, device=device).float()
+        self.corners = torch.stack([sole[:2], sole[:2], sole[2:], sole[2:]])
+        self.hands = torch.tensor([anatomy.body[f"{side}_wrist"] for side in ("left", "right")], device=device)
+        rows = self.surface.by_body[self.hands]
+        self.hand_points = self.surface.points[rows]
+        self.steps = 0
+        self.watched: _Watched | None = None
+
+    def __call__(self, pose: BodyPose) -> Tensor:
+        """[N]"""
+        s = self.settings
+        held, place = self.anchors.held, self.anchors.place
+        corners = _placed(pose, self.feet, self.corners)
+        hands = _placed(pose, self.hands, self.hand_points)
+        along = torch.cat([corners.mean(-2)[..., :2], pose.pos.index_select(2, self.hands)[..., :2]], 2)
+        lowest = torch.cat([corners[..., 2].amin(-1), hands[..., 2].amin(-1)], 2)
+        slip = (along - place[..., :2]).square().sum(-1) * held
+        gap = _soft((lowest - place[..., 2]).abs(), s.soft) * held
+        loss = s.anchor * frame_mean(slip.sum(-1), self.valid) + s.contact * frame_mean(gap.sum(-1), self.valid)
+        return loss + s.penetration * self._penetration(pose)
+
+    def _penetration(self, pose: BodyPose) -> Tensor:
+        if self.watched is None or self.steps % self.settings.renew == 0:
+            self.watched = self._near(pose)
+        self.steps += 1
+        n = len(self.valid)
+        turns = rotation.to_matrix(pose.rot).reshape(n, -1, 9)
+        turn, origin = (
+            x.gather(1, self.watched.at.unsqueeze(-1).expand(-1, -1, x.shape[-1])) for x in (turns, pose.pos.flatten(1, 2))
+        )
+        points = origin + (turn.unflatten(-1, (3, 3)) @ self.watched.local.unsqueeze(-1)).squeeze(-1)
+        signed = signed_distance_local(self.terrains, points, reach=1, border="wall")
+        depth = _soft((-signed).clamp_min(0), self.settings.soft) * self.watched.real
+        return depth.sum(1) / self.valid.sum(1).clamp_min(1)
+
+    def _near(self, pose: BodyPose) -> _Watched:
+        """The points near the terrain."""
+        with torch.no_grad():
+            points = world_points(self.surface, pose)
+            n, t, p = points.shape[:3]
+            signed = signed_distance_local(self.terrains, points.reshape(n, t * p, 3), reach=1, border="wall")
+        near = (signed < self.settings.near) & self.valid.bool().repeat_interleave(p, 1)
+        most = max(int(near.sum(1).max()), 1)
+        order = near.to(torch.int8).argsort(dim=1, descending=True, stable=True)[:, :most]
+        frame, point = torch.div(order, p, rounding_mode="floor"), order % p
+        return _Watched(
+            at=frame * pose.pos.shape[2] + self.surface.body[point],
+            local=self.surface.points[point],
+            real=near.gather(1, order).to(points.dtype),
+        )
+
+
+def _placed(pose: BodyPose, bodies: Tensor, points: Tensor) -> Tensor:
+    """Points [K, C, 3] of bodies [K] in the world, [N, T, K, C, 3]."""
+    turns = rotation.to_matrix(pose.rot.index_select(2, bodies))
+    return pose.pos.index_select(2, bodies).unsqueeze(-2) + torch.einsum("ntkij,kcj->ntkci", turns, points)
+
+
+def _soft(distance: Tensor, width: float) -> Tensor:
+    """|d| beyond `width`, its square below: pulls all the way without shaking at the end."""
+    return torch.where(distance < width, distance.square() / (2 * width), distance - 0.5 * width)

@@ -1,0 +1,64 @@
+import json
+
+import pytest
+
+from parc.character import Character
+from parc.errors import FormatError
+from parc.mocap.amass import JOINTS as SMPL
+from parc.mocap.naming import find_places, load_naming
+from parc.mocap.positions import SUIT_53
+
+LIMBS = ("UpLeg", "Leg", "Foot", "ToeBase", "Shoulder", "Arm", "ForeArm", "Hand")
+CMU = ("Hips", "LHipJoint", "RHipJoint", "LowerBack", "Spine", "Spine1", "Neck", "Neck1", "Head", "LeftFingerBase", "LThumb",
+       *(f"{s}{p}" for s in ("Left", "Right") for p in LIMBS))  # fmt: skip
+MIXAMO = tuple(f"mixamorig:{n}" for n in ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head", *CMU[-16:]))
+RIG = ("thigh", "shin", "foot", "toe", "shoulder", "upper_arm", "forearm", "hand")
+BLENDER = ("root", "spine", "chest", "neck", "head", *(f"{p}.{s}" for s in "LR" for p in RIG))
+SENSORS = ("UpperLeg", "LowerLeg", "Foot", "Toe", "Shoulder", "UpperArm", "ForeArm", "Hand")
+SUIT = ("Pelvis", "L5", "T8", "Neck", "Head", *(f"{s}{p}" for s in ("Left", "Right") for p in SENSORS))
+
+
+@pytest.mark.parametrize(
+    ("joints", "left"),
+    [
+        (CMU, ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "LeftArm", "LeftForeArm", "LeftHand")),
+        (MIXAMO, tuple(f"mixamorig:Left{p}" for p in ("UpLeg", "Leg", "Foot", "ToeBase", "Arm", "ForeArm", "Hand"))),
+        (SMPL, tuple(f"left_{p}" for p in ("hip", "knee", "ankle", "foot", "shoulder", "elbow", "wrist"))),
+        (SUIT_53, ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "LeftArm", "LeftForeArm", "LeftHand")),
+        (BLENDER, ("thigh.L", "shin.L", "foot.L", "toe.L", "upper_arm.L", "forearm.L", "hand.L")),
+        (SUIT, ("LeftUpperLeg", "LeftLowerLeg", "LeftFoot", "LeftToe", "LeftUpperArm", "LeftForeArm", "LeftHand")),
+    ],
+)
+def test_known_skeletons_are_read_without_a_table(joints: tuple[str, ...], left: tuple[str, ...]) -> None:
+    places = find_places(joints)
+    parts = ("hip", "knee", "ankle", "toe", "shoulder", "elbow", "wrist")
+    assert tuple(joints[places[f"left_{p}"]] for p in parts) == left
+    right = tuple(joints[places[f"right_{p}"]] for p in parts)
+    assert not set(right) & set(left) and len(set(right)) == len(parts)
+
+
+def test_the_character_itself(character: Character) -> None:
+    places = find_places(character.names)
+    assert character.names[places["right_knee"]] == "right_shin"
+    assert character.names[places["left_wrist"]] == "left_hand"
+    assert "left_toe" not in places
+
+
+def test_missing_joints_are_named() -> None:
+    with pytest.raises(FormatError, match="left_knee, right_ankle among") as error:
+        find_places([j for j in CMU if j not in ("LeftLeg", "RightFoot", "RightToeBase")], name="odd.bvh")
+    assert str(error.value).startswith("odd.bvh")
+
+
+def test_a_table_goes_first_and_is_checked(tmp_path) -> None:
+    joints = ["bone_7" if j == "LeftLeg" else j for j in CMU]
+    table = tmp_path / "names.json"
+    table.write_text(json.dumps({"left_knee": "bone_7"}))
+    assert joints[find_places(joints, load_naming(table))["left_knee"]] == "bone_7"
+    with pytest.raises(FormatError, match="unknown place 'left_nose'"):
+        find_places(CMU, {"left_nose": "Head"})
+    with pytest.raises(FormatError, match="no such joint"):
+        find_places(CMU, {"left_knee": "bone_8"})
+    table.write_text("[1]")
+    with pytest.raises(FormatError, match="object of places"):
+        load_naming(table)
