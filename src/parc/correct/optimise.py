@@ -61,7 +61,7 @@ def optimise(
 ) -> list[Clip]:
     """Corrected copies of clips, in order; provenance records the losses before and after."""
     batch = ClipBatch.stack(clips, character, device)
-    problem = _Problem(batch, settings)
+    problem = Correction(batch, settings)
     with torch.no_grad():
         before = problem.terms()
     problem.solve(on_progress)
@@ -79,7 +79,9 @@ def optimise(
     return corrected
 
 
-class _Problem:
+class Correction:
+    """One run of the optimiser over a batch: `solve` it, and read `pose` at any time."""
+
     def __init__(self, batch: ClipBatch, settings: OptimiseSettings) -> None:
         self.batch, self.settings = batch, settings
         device, dtype = batch.root_pos.device, batch.root_pos.dtype

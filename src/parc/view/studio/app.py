@@ -1,0 +1,162 @@
+"""The studio as a server: pages come and go, sessions stay.
+
+A browser remembers the names of its sessions. A tab that is opened takes up the first of them that no other tab has, so a page
+that was closed or reloaded comes back as it was, with its jobs, and two tabs never work on the same one.
+"""
+
+import contextlib
+import io
+import secrets
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from viser import ClientHandle, ViserServer
+
+from parc.character.character import Character
+from parc.terrain.terrain import Terrain
+from parc.view.studio.gate import Gate, check_token
+from parc.view.studio.library import Library
+from parc.view.studio.model import GeneratorFile
+from parc.view.studio.page import Page
+from parc.view.studio.session import Session
+
+_REMEMBERED = "parc_studio_sessions"
+_LEFT = 16
+"""sessions without a page that are kept"""
+_OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class StudioSettings:
+    host: str = "127.0.0.1"
+    """address to listen on; any but this machine's own needs a token"""
+    port: int = 8080
+    """0 takes a free one"""
+    token: str | None = None
+    """asked for before the page is shown; made up where one is needed and none is given"""
+    device: str = "cpu"
+    """for correction and generation"""
+    save_folder: str = ""
+    """data set that is offered to save to"""
+
+    @property
+    def needs_token(self) -> bool:
+        return self.token is not None or self.host not in _OWN_MACHINE
+
+
+class Studio:
+    def __init__(
+        self,
+        character: Character,
+        library: Library | None = None,
+        terrain: Terrain | None = None,
+        generator: Path | str | None = None,
+        settings: StudioSettings = StudioSettings(),
+    ) -> None:
+        self.character, self.settings = character, settings
+        self.library = library or Library(character)
+        self._terrain = terrain
+        self._generator = None if generator is None else GeneratorFile(generator, character, settings.device)
+        self.session()  # what no page could be opened with is refused here
+        self._lock = threading.Lock()
+        self._sessions: dict[str, Session] = {}
+        self.pages: dict[int, Page] = {}
+        self._names: dict[int, str] = {}
+        self.token = settings.token or (secrets.token_urlsafe(24) if settings.needs_token else None)
+        if self.token is not None:
+            check_token(self.token)
+        inside = self.token is not None
+        with contextlib.redirect_stdout(io.StringIO()):  # its banner would name the inner port, where no token is asked for
+            self._server = ViserServer(
+                host="127.0.0.1" if inside else settings.host,
+                port=0 if inside else settings.port,
+                label="parc studio",
+                verbose=False,
+            )
+        self._gate: Gate | None = None
+        if self.token is not None:
+            try:
+                self._gate = Gate(settings.host, settings.port, self.token, self._server.get_port())
+            except Exception:
+                self._server.stop()
+                raise
+        self._server.scene.world_axes.visible = False
+        self._server.on_client_connect(self._connect)
+        self._server.on_client_disconnect(self._disconnect)
+
+    @property
+    def port(self) -> int:
+        return self._server.get_port() if self._gate is None else self._gate.port
+
+    @property
+    def url(self) -> str:
+        """To open in a browser; holds the token where one is needed."""
+        return f"http://{self.settings.host}:{self.port}/" + ("" if self.token is None else f"?token={self.token}")
+
+    def session(self) -> Session:
+        """A new one, of nobody yet."""
+        settings = self.settings
+        return Session(self.character, self.library, self._terrain, self._generator, settings.device, settings.save_folder)
+
+    def wait(self) -> None:
+        """Serve until the program is interrupted."""
+        self._server.sleep_forever()
+
+    def close(self) -> None:
+        if self._gate is not None:
+            self._gate.close()
+        for page in list(self.pages.values()):
+            page.close()
+        running = [s.make.job for s in self._sessions.values() if s.make.job is not None and s.make.is_busy]
+        for job in running:
+            job.stop()
+        for job in running:
+            job.wait(10.0)
+        self._server.stop()
+
+    def _connect(self, client: ClientHandle) -> None:
+        try:
+            page = Page(client, self._take_up(client))
+            with self._lock:
+                self.pages[client.client_id] = page
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            with self._lock:
+                self._names.pop(client.client_id, None)
+            client.add_notification("The studio could not be opened", f"{type(error).__name__}: {error}", color="red")
+
+    def _disconnect(self, client: ClientHandle) -> None:
+        with self._lock:
+            page = self.pages.pop(client.client_id, None)
+            self._names.pop(client.client_id, None)
+        if page is not None:
+            page.close()
+
+    def _take_up(self, client: ClientHandle) -> Session:
+        """The first session this browser remembers that no page has, or a new one."""
+        try:
+            remembered = (client.local_storage.get_item(_REMEMBERED, timeout=5.0) or "").split(",")
+        except (RuntimeError, TimeoutError):
+            remembered = []
+        with self._lock:
+            taken = set(self._names.values())
+            known = [name for name in remembered if name in self._sessions]
+            name = next((name for name in known if name not in taken), None)
+            if name is None:
+                name = secrets.token_urlsafe(12)
+                self._sessions[name] = self.session()
+                known.append(name)
+                self._forget(taken | {name})
+            self._names[client.client_id] = name
+            session = self._sessions[name]
+        client.local_storage.set_item(_REMEMBERED, ",".join(known))
+        return session
+
+    def _forget(self, in_use: set[str]) -> None:
+        """Drop the oldest sessions without a page or a running job, beyond those that are kept."""
+        idle = [name for name, s in self._sessions.items() if name not in in_use and not s.make.is_busy]
+        for name in idle[: max(len(idle) - _LEFT, 0)]:
+            del self._sessions[name]

@@ -1,0 +1,117 @@
+"""Long actions: correction and generation, each a job in a thread of its own. A session runs one at a time."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from parc.correct.optimise import OptimiseSettings
+from parc.dataset.clip import Clip
+from parc.errors import MotionError, PathError, SettingsError
+from parc.view.studio.correction import correct_watched
+from parc.view.studio.document import Document
+from parc.view.studio.generation import GenerateSettings, generate_watched
+from parc.view.studio.job import Job
+from parc.view.studio.model import GeneratorFile
+
+if TYPE_CHECKING:
+    from parc.view.studio.session import Session
+
+_PREVIEW = 0.4
+"""s between looks at a correction"""
+
+
+class Making:
+    def __init__(self, session: "Session", generator: GeneratorFile | None) -> None:
+        self._session, self.generator = session, generator
+        self.job: Job | None = None
+        self.preview: Clip | None = None
+        """the motion as it is now, while it is being corrected"""
+
+    @property
+    def is_busy(self) -> bool:
+        return self.job is not None and self.job.is_running
+
+    def stop(self) -> None:
+        """End what is running; a correction keeps how far it came."""
+        if self.job is not None:
+            self.job.stop()
+
+    def correct(self, settings: OptimiseSettings = OptimiseSettings()) -> Job:
+        """The clip that is worked on, out of the ground, onto its contacts and smoother; the result is a new clip beside it."""
+        session = self._session
+        source = session.document.active_clip()
+        if settings.iterations < 1:
+            raise SettingsError(f"{settings.iterations} iterations were asked for, expected at least 1")
+
+        def work(job: Job) -> None:
+            shown = time.monotonic()
+
+            def watch(done: int, loss: float, now: Callable[[], Clip]) -> bool:
+                nonlocal shown
+                if not job.is_stopping and time.monotonic() - shown > _PREVIEW:
+                    shown = time.monotonic()
+                    self.preview = now()
+                    session.tell("preview")
+                    job.report(done / settings.iterations, f"iteration {done} of {settings.iterations}, loss {loss:.3g}")
+                return not job.is_stopping
+
+            try:
+                corrected = correct_watched(source, session.character, settings, session.device, watch)
+            finally:
+                self.preview = None
+                session.tell("preview")
+            added = session.add(corrected, f"correct {source.name}")
+            losses = added.provenance.losses
+            terms = (f"{key} {losses[f'{key}_before']:.3g} to {losses[key]:.3g}" for key in ("penetration", "contact", "sliding"))
+            job.text = f"{added.name}: " + ", ".join(terms)
+
+        return self._start(f"correcting {source.name}", work)
+
+    def generate(self, settings: GenerateSettings = GenerateSettings()) -> Job:
+        """Motions along the path; they become the document's candidates."""
+        session = self._session
+        file, path, terrain = self.generator, session.document.path, session.document.terrain
+        if file is None:
+            raise SettingsError("no generator was given; start the studio with --generator FILE")
+        if path is None:
+            raise PathError("there is no path to move along; draw or plan one first")
+
+        def work(job: Job) -> None:
+            def watch(share: float, text: str) -> bool:
+                if not job.is_stopping:
+                    job.report(share, text)
+                return not job.is_stopping
+
+            job.report(0.0, f"reading {file.path.name}")
+            clips = generate_watched(file.get(), terrain, path, settings, watch)
+
+            def found(document: Document) -> Document:
+                if document.terrain is not terrain:
+                    raise MotionError("the ground was changed while motions were generated for the old one; generate again")
+                return replace(document, candidates=tuple(clips))
+
+            session.change(f"generate {len(clips)}", found)
+            arrived = sum(clip.provenance.losses["reached"] > 0 for clip in clips)
+            job.text = f"{len(clips)} candidates, {arrived} arrived"
+
+        return self._start("generating", work)
+
+    def keep(self, index: int) -> Clip:
+        """Take a candidate onto the table and forget the others."""
+        candidates = self._session.document.candidates
+        if not 0 <= index < len(candidates):
+            raise MotionError(f"there is no candidate {index} among {len(candidates)}")
+        return self._session.add(candidates[index], f"keep {candidates[index].name}")
+
+    def drop_candidates(self) -> None:
+        self._session.change("drop candidates", lambda d: replace(d, candidates=()) if d.candidates else d)
+
+    def _start(self, label: str, work) -> Job:
+        with self._session.locked():
+            if self.is_busy:
+                assert self.job is not None
+                raise SettingsError(f"{self.job.label} is still going on; stop it or wait for it")
+            self.job = Job(label, work, lambda job: self._session.tell("job")).start()
+        self._session.tell("job")
+        return self.job

@@ -1,0 +1,85 @@
+"""Numbers of the clip that is worked on, and curves over its time."""
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from viser import uplot
+
+from parc.metrics.measure import UNITS
+from parc.view import palette
+from parc.view.studio.analysis import Analysis
+from parc.view.studio.controls import put
+from parc.view.studio.document import Document
+
+if TYPE_CHECKING:
+    from parc.view.studio.page import Page
+
+_FIRST = ("penetration, mm", "largest body jerk, m/s3")
+_EMPTY = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+
+
+class MeasurePanel:
+    def __init__(self, page: "Page") -> None:
+        self._page, gui = page, page.gui
+        self._plots = []
+        self._choices = []
+        for k, name in enumerate(_FIRST):
+            choice = gui.add_dropdown(f"Curve {k + 1}", (name,))
+            plot = gui.add_uplot(
+                _EMPTY,
+                (uplot.Series(label="time, s"), uplot.Series(label=name, stroke=_colour(k), width=1.5)),
+                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+                height=180,
+                padding=(14, 18, 0, 0),
+            )
+            choice.on_update(page.act(self._draw))
+            self._choices.append(choice)
+            self._plots.append(plot)
+        self._table = gui.add_html("")
+        self._analysis: Analysis | None = None
+
+    def refresh(self, document: Document) -> None:
+        if document.clip is None:
+            self.show(None)
+
+    def show(self, analysis: Analysis | None) -> None:
+        self._analysis = analysis
+        if analysis is None:
+            self._table.content = "<p style='padding:0 1em'>Open a clip to measure it.</p>"
+        else:
+            self._table.content = metrics_table(analysis.clip.name, analysis.metrics)
+            names = tuple(analysis.curves.values)
+            for choice in self._choices:
+                if tuple(choice.options) != names:
+                    kept = choice.value
+                    choice.options = names
+                    put(choice, kept)
+        self._draw()
+
+    def _draw(self) -> None:
+        curves = None if self._analysis is None else self._analysis.curves
+        for k, (choice, plot) in enumerate(zip(self._choices, self._plots, strict=True)):
+            name = choice.value
+            known = curves is not None and name in curves.values and len(curves.time) > 1
+            plot.data = (curves.time, np.nan_to_num(curves.values[name])) if known and curves is not None else _EMPTY
+            plot.series = (uplot.Series(label="time, s"), uplot.Series(label=name, stroke=_colour(k), width=1.5))
+
+
+def metrics_table(name: str, metrics: dict[str, float]) -> str:
+    rows = "".join(
+        f"<tr><td style='padding-right:.8em'>{escape(key)}</td>"
+        f"<td style='text-align:right;padding-right:.8em;font-variant-numeric:tabular-nums'><b>{_number(value)}</b></td>"
+        f"<td style='opacity:.65;font-size:.85em'>{escape(UNITS.get(key, ''))}</td></tr>"
+        for key, value in metrics.items()
+    )
+    return f"<div style='padding:.2em 1em;font-size:.85em'><b>{escape(name)}</b><table>{rows}</table></div>"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.4g}"
+
+
+def _colour(k: int) -> str:
+    return (palette.JUMP, palette.FIGURES[0])[k]

@@ -1,0 +1,41 @@
+"""Files of the clip that is worked on, and saving to a data set."""
+
+from typing import TYPE_CHECKING
+
+from viser import Icon
+
+from parc.view.studio.document import Document
+
+if TYPE_CHECKING:
+    from parc.view.studio.page import Page
+
+
+class SavePanel:
+    def __init__(self, page: "Page") -> None:
+        self._page, gui = page, page.gui
+        session = page.session
+        with gui.add_folder("To a file"):
+            kind = gui.add_dropdown("As", (".motion", ".pkl", ".bvh", ".glb"))
+            self._export = gui.add_button("Download", icon=Icon.DOWNLOAD)
+        with gui.add_folder("To a data set"):
+            where = gui.add_text("Folder", page.session.save_folder, hint="On the machine that runs the studio; made if new")
+            every = gui.add_checkbox("All open clips", False)
+            self._save = gui.add_button("Append", icon=Icon.DATABASE_PLUS)
+        gui.add_markdown("`parc studio --dataset DIR` lists a data set; what is appended to it shows up in the list.")
+
+        def download() -> None:
+            name, content = session.export(kind.value)
+            page.client.send_file_download(name, content, save_immediately=True)
+            page.tell("Exported", f"{name}, {len(content) / 1000:.0f} kB")
+
+        def append() -> None:
+            names = session.save_to(where.value, every.value)
+            page.tell("Saved", f"{', '.join(names)} to {where.value}")
+            page.clips.search()
+
+        self._export.on_click(page.act(download))
+        self._save.on_click(page.act(append))
+
+    def refresh(self, document: Document) -> None:
+        self._export.disabled = document.clip is None
+        self._save.disabled = not document.clips
