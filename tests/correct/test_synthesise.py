@@ -1,0 +1,80 @@
+"""Synthesis: clips depend on the unit alone, not on who makes it, in what order, or after which interruption."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.correct.optimise import OptimiseSettings
+from parc.correct.synthesise import SynthesisSettings, read_unit, synthesise, synthesise_unit
+from parc.dataset.store import Dataset
+from parc.errors import ParcError, SettingsError
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
+from parc.generate.rollout import RolloutSettings
+
+TINY = SynthesisSettings(
+    terrains_per_unit=2,
+    candidates=2,
+    rollout=RolloutSettings(seconds=1.5),
+    optimise=OptimiseSettings(iterations=2),
+    only_valid=False,
+    shortest=10,
+)
+
+
+@pytest.fixture(scope="module")
+def generator() -> Generator:
+    torch.manual_seed(0)
+    return Generator(humanoid(), GeneratorSettings(network=PrefixSettings(width=32, layers=1, hidden=32))).eval()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {c.name: c.motion.root_pos.numpy().tobytes() + c.motion.joint_rot.numpy().tobytes() for c in Dataset.open(folder)}
+
+
+def test_one_shard_or_four_give_the_same_clips(generator: Generator, tmp_path: Path) -> None:
+    synthesise(generator, tmp_path / "whole", range(4), seed=3, settings=TINY)
+    parts: dict[str, bytes] = {}
+    for shard in range(4):
+        synthesise(generator, tmp_path / f"shard{shard}", range(shard, 4, 4), seed=3, settings=TINY)
+        parts |= contents(tmp_path / f"shard{shard}")
+    whole = contents(tmp_path / "whole")
+    assert whole
+    assert whole == parts
+
+
+def test_an_interrupted_job_goes_on_and_ends_the_same(generator: Generator, tmp_path: Path) -> None:
+    synthesise(generator, tmp_path / "whole", range(3), settings=TINY)
+    synthesise(generator, tmp_path / "torn", range(2), settings=TINY)
+    (tmp_path / "torn" / "units" / "000001.json").unlink()  # killed between the clips and the marker of unit 1
+    made = []
+    synthesise(generator, tmp_path / "torn", range(3), settings=TINY, on_unit=lambda unit, clips: made.append(unit))
+    assert made == [1, 2]
+    assert contents(tmp_path / "torn") == contents(tmp_path / "whole")
+
+
+def test_clips_come_with_terrain_path_mirror_and_history(generator: Generator) -> None:
+    clips, _ = synthesise_unit(generator, 0, seed=1, iteration=2, settings=TINY, model="abc")
+    assert clips
+    names = {c.name for c in clips}
+    for clip in clips:
+        assert clip.path is not None
+        assert clip.provenance.iteration == 2
+        assert clip.provenance.models["generator"] == "abc"
+        assert "selection_score" in clip.provenance.losses
+        assert clip.name.removesuffix("_m") in names
+    assert len([n for n in names if n.endswith("_m")]) * 2 == len(names)
+
+
+def test_refused_terrains_say_why(generator: Generator, tmp_path: Path) -> None:
+    strict = replace(TINY, only_valid=True, mirrored=False)
+    synthesise(generator, tmp_path, range(1), settings=strict)
+    done = read_unit(tmp_path, 0)
+    assert len(done["clips"]) + len(done["refused"]) == 2
+    with pytest.raises(ParcError, match="unit 7"):
+        read_unit(tmp_path, 7)
+    with pytest.raises(SettingsError):
+        SynthesisSettings(candidates=1, keep=2)
