@@ -3,6 +3,8 @@
 import json
 import os
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -252,9 +254,27 @@ def test_an_unfitting_clip_and_other_mistakes(walk: Clip, tmp_path: Path, capsys
         assert "GPU" in sentence_of(["bench", "sdf", "--device", "cuda"], capsys)
 
 
-def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["terrain", "make", "boxes", "-o", "x.terrain", "--boxxes", "3"])
-    assert stop.value.code == 2
-    assert not Path("x.terrain").exists()
-    assert "boxxes" in capsys.readouterr().err
+def test_wrong_options_get_one_sentence(terrain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "x.terrain"
+    assert "--boxxes" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--boxxes", "3"], capsys)
+    assert "banana" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--seed", "banana"], capsys)
+    assert "-1" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--seed", "-1"], capsys)
+    assert ".xyz" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--picture", str(tmp_path / "p.xyz")], capsys)
+    assert "terrain nonsense" in sentence_of(["terrain", "nonsense"], capsys)
+    assert not out.exists(), "nothing is written before the options are checked"
+    assert "folder" in sentence_of(["path", str(tmp_path)], capsys)
+    assert "folder" in sentence_of(["path", str(terrain_file), "-o", str(tmp_path)], capsys)
+
+
+def test_what_a_format_drops_is_told(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert result_of(["convert", str(motion_file), str(tmp_path / "a.bvh")], capsys)["dropped"] == ["contacts", "terrain", "path"]
+    assert result_of(["convert", str(motion_file), str(tmp_path / "a.pkl")], capsys)["dropped"] == []
+
+
+def test_a_pipe_that_closes_early_is_no_error() -> None:
+    """`parc --help | head -1`: the reader leaves before we are done."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "parc", "--help"], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -31,7 +31,7 @@ def test_merge_keeps_every_clip_in_order(tmp_path, make_clip, same, character):
 
 def test_merge_of_equal_names(tmp_path, make_clip, character):
     sources = [store(tmp_path / "1", [make_clip("a", 1)]), store(tmp_path / "2", [make_clip("a", 2)])]
-    with pytest.raises(DatasetError, match="already has a clip 'a'"):
+    with pytest.raises(DatasetError, match="clip 'a' is in"):
         merge(sources, tmp_path / "out", character)
     assert merge(sources, tmp_path / "renamed", character, rename=True).names == ["a", "a_2"]
 

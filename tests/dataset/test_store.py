@@ -130,7 +130,7 @@ def test_orphans_are_passed_over_and_cleaned(tmp_path, make_clip):
 
 
 def test_damage_is_named(tmp_path, make_clip):
-    with pytest.raises(DatasetError, match=r"not a data set: it has no index\.json"):
+    with pytest.raises(DatasetError, match=r"not a data set: it is not a folder with an index\.json"):
         Dataset.open(tmp_path)
     fill(tmp_path, make_clip, 4)
     index, shard = tmp_path / "index.json", tmp_path / "shard-000002.safetensors"

@@ -21,6 +21,15 @@ class Command(ABC):
     json: bool = False
     """print the result as one JSON object"""
 
+    def check(self) -> None:
+        """What every command refuses before it begins."""
+        from parc.errors import SettingsError
+
+        if self.seed < 0:
+            raise SettingsError(f"the seed is {self.seed}, expected a number of at least 0")
+        if self.device == "cuda":
+            _ = self.torch_device
+
     @abstractmethod
     def run(self) -> dict[str, Any]: ...
 

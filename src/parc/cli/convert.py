@@ -8,6 +8,17 @@ import tyro
 
 from parc.cli.command import Command
 
+_DROPPED = {
+    ".bvh": ("contacts", "terrain", "path"),
+    ".glb": ("contacts", "path"),
+    ".usd": ("contacts", "path"),
+    ".usda": ("contacts", "path"),
+    ".usdc": ("contacts", "path"),
+    ".npz": ("terrain", "path"),
+    "mimickit": ("contacts", "terrain", "path"),
+}
+"""what a format has no place for"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Convert(Command):
@@ -38,4 +49,10 @@ class Convert(Command):
             save_qpos(clip, humanoid(), self.target)
         else:
             save_clip(clip, self.target, humanoid(), layout=self.layout, unit=self.unit)
-        return {"source": str(self.source), "target": str(self.target), "frames": len(clip.motion), "fps": clip.motion.fps}
+        return {
+            "source": str(self.source),
+            "target": str(self.target),
+            "frames": len(clip.motion),
+            "fps": clip.motion.fps,
+            "dropped": list(_DROPPED.get("mimickit" if self.layout == "mimickit" else self.target.suffix.lower(), ())),
+        }

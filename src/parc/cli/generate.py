@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.cli.command import Command, progress
+from parc.cli.picture_file import check_picture, save_picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +69,7 @@ class Generate(Command):
         from parc.character import humanoid
         from parc.correct.select import select
         from parc.dataset import Clip, Provenance, save_clip
+        from parc.errors import PathError, SettingsError
         from parc.generate.blend import Blend
         from parc.generate.generator import Generator
         from parc.generate.rollout import RolloutSettings, roll_out
@@ -76,11 +78,16 @@ class Generate(Command):
         from parc.path import load_path, plan_random_path
         from parc.terrain import load_terrain
 
+        check_picture(self.picture)
+        if self.batch < 1:
+            raise SettingsError(f"a batch of {self.batch} candidates was asked for, expected at least 1")
         character = humanoid()
         source = self.generator or shipped_generator()
         model = Generator.load(source, character, self.torch_device)
         ground = load_terrain(self.terrain)
         route = load_path(self.path) if self.path else plan_random_path(ground, np.random.default_rng(self.seed))
+        if not bool(ground.contains(route.nodes[:, :2]).all()):
+            raise PathError(f"the path '{self.path}' leaves the terrain '{self.terrain}': it was planned on another map")
         blend = Blend() if self.blend is None else Blend.constant(self.blend)
         settings = RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds)
         rollouts = roll_out(model, [ground], [route], self.batch, settings, self.seed)
@@ -96,7 +103,7 @@ class Generate(Command):
         if self.picture:
             from parc.view import draw_clip
 
-            draw_clip(clip, character).save(self.picture)
+            save_picture(draw_clip(clip, character), self.picture)
         reached = bool(rollouts.reached[best])
         share = float(rollouts.reached.float().mean())
         return {"out": str(self.out), "reached": reached, "share_reached": share, **measure_clips([clip], character)[0]}

@@ -3,8 +3,11 @@
 Commands are imported only when they are called, so `parc --help` answers at once.
 """
 
+import contextlib
 import errno
 import importlib
+import io
+import os
 import sys
 from typing import NamedTuple
 
@@ -24,7 +27,7 @@ COMMANDS = {
     "status": _Entry("loop", "Status", "where a run of the loop is, and when it will end"),
     "metrics": _Entry("metrics", "Metrics", "measure clips: TPL, TCL, HJF, FWD, skate, floating, ..."),
     "convert": _Entry("convert", "Convert", "one motion file into another, by extension"),
-    "picture": _Entry("picture", "Picture", "a clip or terrain as a picture, film strip or animation"),
+    "picture": _Entry("picture", "Picture", "a clip as a picture, film strip or animation"),
     "studio": _Entry("studio", "Studio", "see, edit and make motions in the browser"),
     "terrain make flat": _Entry("terrain", "MakeFlat", "a flat grid"),
     "terrain make boxes": _Entry("terrain", "MakeBoxes", "random boxes (the paper's training terrains)"),
@@ -59,6 +62,16 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
+    try:
+        code = _main(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has gone, as in `parc --help | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _main(argv: list[str] | None) -> int:
     words = sys.argv[1:] if argv is None else argv
     if words and words[0] in ("--version", "-V"):
         print(f"parc {__version__}")
@@ -80,7 +93,10 @@ def _run(name: str, options: list[str]) -> int:
     entry = COMMANDS[name]
     command_class = getattr(importlib.import_module(f"parc.cli.{entry.module}"), entry.command)
     try:
-        command = tyro.cli(command_class, args=options, prog=f"parc {name}")
+        command = _read_options(tyro.cli, command_class, options, name)
+        if command is None:
+            return 2
+        command.check()
         result = command.run()
         if command.json:
             print_json(result)
@@ -99,6 +115,22 @@ def _run(name: str, options: list[str]) -> int:
     return 0
 
 
+def _read_options(read, command_class: type, options: list[str], name: str):
+    """The command with its options, or None after one sentence about what is wrong with them."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return read(command_class, args=options, prog=f"parc {name}")
+    except SystemExit as stop:
+        if stop.code != 2:
+            raise
+    lines = [line.strip(" │╭╮╰╯") for line in complaint.getvalue().splitlines()]
+    texts = [line for line in lines if line and set(line) - set("─ ")]
+    told = [line for line in texts if not line.startswith(("─", "For full helptext")) and "─" not in line]
+    _fail(f"{' '.join(told) or 'the options cannot be read'}; see `parc {name} --help`")
+    return None
+
+
 def _fail(sentence: str) -> int:
     print(f"parc: {sentence}", file=sys.stderr)
     return 2
@@ -110,7 +142,9 @@ def _not_a_command(words: list[str]) -> int:
     for count in range(len(plain), 0, -1):
         group = " ".join(plain[:count]) + " "
         if any(name.startswith(group) for name in COMMANDS):
-            wants_help = len(plain) == count and len(words) > count
+            if len(plain) > count:
+                return _fail(f"no command '{' '.join(plain[: count + 1])}'; `parc {' '.join(plain[:count])} --help` lists them")
+            wants_help = len(words) > count
             print(_overview(group), file=sys.stdout if wants_help else sys.stderr)
             return 0 if wants_help else _fail(f"'{' '.join(words)}' is not complete: choose one of the commands above")
     return _fail(f"no command '{words[0]}'; `parc --help` lists them")

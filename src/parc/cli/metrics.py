@@ -40,6 +40,9 @@ class Metrics(Command):
     def show(self, result: dict[str, Any]) -> None:
         from parc.metrics import UNITS
 
+        for row in result.get("each", []):
+            numbers = "  ".join(f"{key} {row[key]:.4g}" for key in ("fwd", "tpl", "tcl", "hjf_paper", "foot_skate"))
+            print(f"{row['clip']}: {numbers}")
         print(result.get("clip", f"mean of {result.get('clips')} clips"))
         for key, value in result.get("mean", result).items():
             if key in UNITS:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import tyro
 
 from parc.cli.command import Command
+from parc.cli.picture_file import check_picture, save_picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ class PlanPath(Command):
         from parc.path import NavigationGraph, plan_path, plan_random_path, save_path
         from parc.terrain import load_terrain
 
+        check_picture(self.picture)
         terrain = load_terrain(self.terrain)
         graph = NavigationGraph.of(terrain)
         if self.start and self.goal:
@@ -44,7 +46,7 @@ class PlanPath(Command):
         if self.picture:
             from parc.view import draw_navigation
 
-            draw_navigation(terrain, graph.edges, graph.is_jump, path).save(self.picture)
+            save_picture(draw_navigation(terrain, graph.edges, graph.is_jump, path), self.picture)
         return {
             "length": path.length,
             "climb": float((path.nodes[1:, 2] - path.nodes[:-1, 2]).clamp_min(0).sum()),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.cli.command import Command
+from parc.cli.picture_file import ANIMATIONS, check_picture, save_picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +26,13 @@ class Picture(Command):
         from parc.dataset import load_clip
         from parc.view import animate, draw_clip, filmstrip
 
+        check_picture(self.out, animated=True)
         character = humanoid()
         clip = load_clip(self.clip, character)
-        if self.out.suffix.lower() in (".gif", ".webp", ".apng"):
+        if self.out.suffix.lower() in ANIMATIONS:
+            self.out.parent.mkdir(parents=True, exist_ok=True)
             animate(clip, character, self.out)
         else:
             draw = draw_clip if self.kind == "ghosts" else filmstrip
-            draw(clip, character).save(self.out)
+            save_picture(draw(clip, character), self.out)
         return {"out": str(self.out), "frames": len(clip.motion)}

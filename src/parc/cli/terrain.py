@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from parc.cli.command import Command
+from parc.cli.picture_file import check_picture, save_picture
 from parc.terrain.procedural import RandomBoxes, RandomWalks
 from parc.terrain.stairs import Stairs
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class _Make(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """file to write (.terrain)"""
+    """file to write: .terrain, a mesh (.obj .ply .stl .glb), or .png with the heights as grey levels"""
     picture: Path | None = None
     """also write a picture (.png)"""
 
@@ -28,6 +29,7 @@ class _Make(Command):
     def run(self) -> dict[str, Any]:
         from parc.terrain import save_terrain
 
+        check_picture(self.picture)
         terrain = self.make()
         save_terrain(terrain, self.out)
         return {"out": str(self.out), **_describe(terrain, self.picture)}
@@ -144,6 +146,7 @@ class Show(Command):
     def run(self) -> dict[str, Any]:
         from parc.terrain import load_terrain
 
+        check_picture(self.picture)
         return _describe(load_terrain(self.terrain), self.picture)
 
 
@@ -151,7 +154,7 @@ def _describe(terrain: "Terrain", picture: Path | None) -> dict[str, Any]:
     if picture:
         from parc.view import draw_terrain
 
-        draw_terrain(terrain).save(picture)
+        save_picture(draw_terrain(terrain), picture)
     low, high = (corner.tolist() for corner in terrain.extent)
     return {
         "cells": list(terrain.size),

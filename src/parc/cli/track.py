@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from parc.cli.command import Command, progress
+from parc.cli.picture_file import check_picture, save_picture
 
 if TYPE_CHECKING:
     from parc.character import Character
@@ -46,6 +47,7 @@ class Track(Command):
         from parc.track.reference import ReferenceSettings, build_library
         from parc.track.screen import ScreenSettings
 
+        check_picture(self.picture)
         character = humanoid()
         clip = _checked(load_clip(self.clip, character), character)
         trained = load_actor(self.policy or shipped_tracker(), character, self.torch_device)
@@ -66,7 +68,7 @@ class Track(Command):
 
             stop = min(first + len(attempt.motion), len(clip.motion))
             reference = replace(clip, motion=clip.motion.slice(first, stop))
-            compare([reference, simulated], character, labels=("reference", "simulated")).save(self.picture)
+            save_picture(compare([reference, simulated], character, labels=("reference", "simulated")), self.picture)
         seconds = (len(attempt.motion) - 1) / simulator.fps
         return {
             "out": str(self.out),

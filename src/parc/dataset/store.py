@@ -56,8 +56,8 @@ class Index:
         path = folder / INDEX
         try:
             values = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            raise DatasetError(f"{folder} is not a data set: it has no {INDEX}") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise DatasetError(f"{folder} is not a data set: it is not a folder with an {INDEX}") from None
         except (OSError, ValueError) as error:
             raise DatasetError(f"{path} cannot be read ({error})") from None
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:

@@ -26,6 +26,8 @@ class Blend:
     def __post_init__(self) -> None:
         if not 0 < self.until <= 1:
             raise SettingsError(f"the blend ends after {self.until} of the steps, expected a share above 0 and at most 1")
+        if not (0 <= self.start <= 1 and 0 <= self.end <= 1):
+            raise SettingsError(f"the blending coefficient runs from {self.start} to {self.end}, expected numbers from 0 to 1")
 
     @classmethod
     def constant(cls, s: float) -> "Blend":

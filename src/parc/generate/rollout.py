@@ -64,6 +64,8 @@ class RolloutSettings:
     def __post_init__(self) -> None:
         if self.keep < PAST_FRAMES:
             raise SettingsError(f"{self.keep} frames of a window are kept, expected at least {PAST_FRAMES}")
+        if not 0 < self.seconds < math.inf:
+            raise SettingsError(f"the time limit is {self.seconds} s, expected a positive number")
         if self.choices < 1:
             raise SettingsError(f"{self.choices} candidates for each window, expected at least 1")
 

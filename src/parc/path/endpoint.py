@@ -46,7 +46,7 @@ def random_endpoints(terrain: Terrain, rng: np.random.Generator, settings: Endpo
     if not len(starts):
         raise PathError(
             f"a map of {rows} x {columns} cells has no start and goal {settings.min_distance:g} m apart "
-            f"(at most {farthest.max(initial=0.0):.2f} m, away from its edges): use a larger map or a smaller min_distance"
+            f"(at most {farthest.max(initial=0.0):.2f} m, away from its edges): use a larger map, or name start and goal"
         )
     start = starts[rng.integers(len(starts))]
     goals = cells[terrain.cell * np.linalg.norm(cells - start, axis=-1) >= settings.min_distance - ROUNDING]

@@ -4,6 +4,7 @@ The bytes go to a temporary file in the same folder and are flushed to the disk;
 the folder is flushed so that the move survives a power cut.
 """
 
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -15,6 +16,8 @@ TEMPORARY_SUFFIX = ".part"
 def write_bytes_atomically(path: Path | str, data: bytes) -> None:
     """Write `data` to `path`, making its folder where needed."""
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, a file was expected", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
     try:
@@ -23,6 +26,9 @@ def write_bytes_atomically(path: Path | str, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

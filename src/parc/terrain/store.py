@@ -25,6 +25,8 @@ def load_terrain(path: Path | str, image: ImageHeights = DEFAULT_IMAGE, mesh: Me
     """A terrain from a .terrain file, an image or a mesh; the settings are for the latter two."""
     path = Path(path)
     suffix = path.suffix.lower()
+    if path.is_dir():
+        raise FormatError(f"'{path}' is a folder, a terrain file was expected")
     if suffix == ".terrain":
         return _read(path)
     if suffix in IMAGE_SUFFIXES:

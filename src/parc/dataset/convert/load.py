@@ -39,6 +39,8 @@ def load_clip(path: Path | str, character: Character) -> Clip:
     """The clip in a file; its provenance names the file unless the file says where it came from."""
     path = Path(path)
     suffix = path.suffix.lower()
+    if path.is_dir():
+        raise FormatError(f"{path} is a folder, a motion file was expected")
     if suffix not in READABLE:
         raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are {', '.join(READABLE)}")
     try:
