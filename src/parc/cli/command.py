@@ -25,7 +25,7 @@ class Command(ABC):
         """What every command refuses before it begins."""
         from parc.errors import SettingsError
 
-        if self.seed < 0:
+        if (self.seed or 0) < 0:
             raise SettingsError(f"the seed is {self.seed}, expected a number of at least 0")
         if self.device == "cuda":
             _ = self.torch_device
