@@ -9,7 +9,7 @@ run: .venv/ready
 	$(BIN)/parc demo -o out/demo
 
 test: .venv/ready lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples

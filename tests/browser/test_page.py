@@ -54,8 +54,7 @@ def test_open_play_and_scrub(person) -> None:
 def test_raise_a_cell_by_clicking_and_undo(person) -> None:
     person.use_tool("raise")
     before = person.document.terrain
-    person.click_cell((7, 6))
-    wait_for(lambda: person.document.terrain is not before)
+    person.click_cell((7, 6), lambda: person.document.terrain is not before)
     changed = (person.document.terrain.heights != before.heights).nonzero().tolist()
     assert changed == [[7, 6]]
     assert float(person.document.terrain.heights[7, 6]) == pytest.approx(0.2)
@@ -94,11 +93,9 @@ def test_drag_paints_one_stroke(person) -> None:
 
 def test_plan_a_path_between_two_clicks(person) -> None:
     person.use_tool("plan: start")
-    person.click_cell((3, 3))
-    wait_for(lambda: person.page.pointer.start == (3, 3))
+    person.click_cell((3, 3), lambda: person.page.pointer.start == (3, 3))
     person.use_tool("plan: goal")
-    person.click_cell((12, 11))
-    wait_for(lambda: person.document.path is not None)
+    person.click_cell((12, 11), lambda: person.document.path is not None)
     terrain, nodes = person.document.terrain, person.document.path.nodes
     torch.testing.assert_close(nodes[0, :2], terrain.centre_of(torch.tensor([3, 3])))
     torch.testing.assert_close(nodes[-1, :2], terrain.centre_of(torch.tensor([12, 11])))
@@ -108,10 +105,8 @@ def test_plan_a_path_between_two_clicks(person) -> None:
 
 def test_waypoints_and_a_drawn_path(person) -> None:
     person.use_tool("waypoint")
-    person.click_cell((4, 4))
-    wait_for(lambda: person.document.path is not None)
-    person.click_cell((9, 4))
-    wait_for(lambda: len(person.document.path) == 2)
+    person.click_cell((4, 4), lambda: person.document.path is not None)
+    person.click_cell((9, 4), lambda: len(person.document.path) == 2)
     assert person.document.path.length == pytest.approx(5 * 0.4, abs=0.1)
     mouse = person.tab.mouse
     person.tab.keyboard.down("Shift")
@@ -135,9 +130,10 @@ def test_contact_by_clicking_a_body(person) -> None:
     person.use_tool("contact of a body")
     head = humanoid().index("head")
     before = person.document.clip.motion.contacts
-    person.settle()
-    person.tab.mouse.click(*person.place(person.page.cast.active.actor.pos[0, head] + [0, 0, 0.1]))
-    wait_for(lambda: person.document.clip.motion.contacts is not before)
+    person.click_until(
+        lambda: person.place(person.page.cast.active.actor.pos[0, head] + [0, 0, 0.1]),
+        lambda: person.document.clip.motion.contacts is not before,
+    )
     changed = (person.document.clip.motion.contacts != before).any(0).nonzero().flatten().tolist()
     assert changed == [head]
 
