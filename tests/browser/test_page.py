@@ -44,6 +44,7 @@ def test_open_play_and_scrub(person) -> None:
     wait_for(lambda: person.page.playback.clock.time > 0.2)
     person.press("Pause")
     wait_for(lambda: not person.page.playback.clock.is_playing)
+    person.settle()
     person.fill("Frame", 12)
     wait_for(lambda: person.page.frame() == 12)
     person.press("+1")
