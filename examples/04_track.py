@@ -1,0 +1,28 @@
+"""Let the simulated character follow a motion, with the tracker in the box.
+
+python examples/04_track.py
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from parc.character import humanoid
+from parc.dataset.stroll import stroll
+from parc.models import shipped_tracker
+from parc.path import plan_path
+from parc.physics.engine import make_world
+from parc.terrain import Terrain
+from parc.track import load_actor, track_clip
+from parc.view import compare
+
+out = Path("out/examples")
+out.mkdir(parents=True, exist_ok=True)
+
+ground = Terrain.flat((16, 8))
+reference = stroll(ground, plan_path(ground, (1, 3), (12, 4)))
+policy = load_actor(shipped_tracker(), humanoid())
+world = make_world(humanoid(), policy.contract, num_worlds=1, device="cpu", threads=1)
+result = track_clip(policy, reference, world)
+print(f"followed to the end: {result.success}, joint error {result.joint_error:.3f} m")
+simulated = replace(reference, name="simulated", motion=result.motion)
+compare([reference, simulated], humanoid(), columns=5, labels=("reference", "simulated")).save(out / "tracked.png")
