@@ -199,6 +199,11 @@ def studio(clip_files: list[Path], generator_file: Path, tmp_path_factory: pytes
 
 
 @pytest.fixture(scope="session")
+def make_person() -> type[Person]:
+    return Person
+
+
+@pytest.fixture(scope="session")
 def shared_person(browser, studio) -> Iterator[Person]:
     context = browser.new_context(viewport={"width": 960, "height": 620}, accept_downloads=True)
     yield Person(context.new_page(), studio)
@@ -228,6 +233,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     A browser that renders in software on two busy cores now and then loses an event; a test of the page may try three times.
     """
     for item in items:
-        if item.path.name == "test_page.py":
+        if item.path.name in ("test_page.py", "test_page_live.py"):
             item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.flaky(reruns=2))

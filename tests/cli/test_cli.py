@@ -278,3 +278,11 @@ def test_a_pipe_that_closes_early_is_no_error() -> None:
     done = subprocess.run([sys.executable, "-m", "parc", "--help"], stdout=write, stderr=subprocess.PIPE, text=True)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_hasten_shortens_and_refuses_what_is_there(motion_file, tmp_path, capsys):
+    out = str(tmp_path / "quick")
+    result = result_of(["dataset", "hasten", str(motion_file), "-o", out, "--speed", "3"], capsys)
+    assert result["clips"] == 1 and result["minutes"] < result["minutes_before"]
+    assert "already has a clip" in sentence_of(["dataset", "hasten", str(motion_file), "-o", out], capsys)
+    assert "0.5" in sentence_of(["dataset", "hasten", str(motion_file), "-o", out, "--fastest", "0.5"], capsys)

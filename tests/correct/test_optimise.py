@@ -8,10 +8,11 @@ import torch
 from parc.character import humanoid
 from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.correct import loss
-from parc.correct.optimise import OptimiseSettings, optimise
+from parc.correct.optimise import Correction, OptimiseSettings, optimise
 from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
 from parc.metrics import measure_clips
+from parc.metrics.batch import ClipBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 
@@ -93,3 +94,17 @@ def test_sliding_measures_the_slowest_point_of_the_patch() -> None:
     assert float(loss.sliding(points, both, held)) == pytest.approx(0.1, abs=1e-3)
     only_first = torch.tensor([True, False]).expand(1, 2, 1, 2)
     assert float(loss.sliding(points, only_first, held)) == pytest.approx(0.3, abs=1e-3)
+
+
+def test_a_compiled_iteration_is_the_iteration(sunk: Clip) -> None:
+    changes = []
+    for compiled in (False, True):
+        problem = Correction(ClipBatch.stack([sunk], BODY), QUICK)
+        if compiled:
+            problem.fuse(backend="aot_eager")
+        step = problem.stepper()
+        for _ in range(3):
+            step()
+        changes.append(problem.change.detach())
+    assert changes[0].abs().max() > 0.01
+    torch.testing.assert_close(changes[1], changes[0])

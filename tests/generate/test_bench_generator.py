@@ -7,6 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from parc.bench.generator import window_flops
 from parc.character import humanoid
+from parc.generate.blend import DEFAULT_BLEND
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 
@@ -18,4 +19,4 @@ def test_flops_agree_with_a_counter():
     inputs = torch.zeros(1, 2, width), torch.zeros(1, 31, 31), torch.zeros(1, 2), torch.zeros(generator.noise_shape(1))
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         generator.sample_window(*inputs)
-    assert window_flops(network, width, 13, 5) == pytest.approx(counter.get_total_flops(), rel=0.05)
+    assert window_flops(network, width, 13, DEFAULT_BLEND.mixed(5)) == pytest.approx(counter.get_total_flops(), rel=0.05)

@@ -99,3 +99,16 @@ def test_another_character_needs_no_code(hopper):
 def test_wrong_grid_is_refused():
     with pytest.raises(SettingsError, match="31 x 31"):
         Generator(humanoid(), GeneratorSettings(grid=HeightmapGrid(shape=(21, 21))))
+
+
+def test_a_step_that_blends_nothing_computes_one_branch_and_gives_the_same(generator):
+    """s = 1, 0.5, 0, ...: one branch where s is 0 or 1, against both everywhere."""
+    past, heightmap, target, noise = conditions(generator)
+    plan = generator.schedule.plan(torch.device("cpu"))
+    embeddings, mixed = generator.level_embeddings(plan), Blend().mixed(len(plan))
+    assert mixed == (False, True, False, False, False)
+    with torch.no_grad():
+        for s in (Blend().coefficients(len(plan)), torch.ones(len(plan))):
+            both = generator.denoise_window(past, heightmap, target, noise, s, plan, embeddings)
+            one = generator.denoise_window(past, heightmap, target, noise, s, plan, embeddings, mixed)
+            torch.testing.assert_close(one, both, atol=1e-5, rtol=1e-4)

@@ -9,6 +9,7 @@ from parc.character import humanoid
 from parc.dataset.clip import Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.frame import FrameState
+from parc.generate.fuse import Fused
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.rollout import PathRunner, RolloutSettings, roll_out
@@ -25,7 +26,7 @@ class Marcher(Generator):
 
     speeds: torch.Tensor
 
-    def denoise_window(self, past, heightmap, target, noise, coefficients, plan, embeddings):
+    def denoise_window(self, past, heightmap, target, noise, coefficients, plan, embeddings, mixed=None):
         batch = heightmap.shape[0]
         state = FrameState(
             torch.zeros(batch, 13, 3),
@@ -134,3 +135,19 @@ def test_wrong_counts_are_named(tiny_generator):
         RolloutSettings(keep=1)
     with pytest.raises(SettingsError, match="20 frames"):
         roll_out(tiny_generator, [FLAT], [STRAIGHT], settings=RolloutSettings(keep=20))
+
+
+def test_a_window_in_compiled_pieces_is_the_window(tiny_generator):
+    """Recorded, functionalised and differentiated as for any backend, but run without code generation."""
+    terrain, paths = TerrainBatch.stack([FLAT]), PathBatch.stack([STRAIGHT])
+    runs = []
+    for compiled in (False, True):
+        runner = PathRunner(tiny_generator, terrain, paths, 2, RolloutSettings(seconds=1.0, choices=2), use_graph=False)
+        if compiled:
+            runner.fuse(backend="aot_eager")
+            assert isinstance(runner._before, Fused) and runner._before.is_compiled
+            assert isinstance(runner._after, Fused) and runner._after.is_compiled
+        runs.append(runner.run(1))
+    torch.testing.assert_close(runs[1].root_pos, runs[0].root_pos)
+    torch.testing.assert_close(runs[1].joint_rot, runs[0].joint_rot)
+    assert torch.equal(runs[1].frames, runs[0].frames)

@@ -5,7 +5,7 @@ import torch
 
 from parc.errors import SettingsError
 from parc.generate.blend import PAPER_BLEND, Blend, blend_branches
-from parc.generate.schedule import DdpmSchedule, FlowSchedule, sample
+from parc.generate.schedule import DdpmSchedule, FlowSchedule, advance, sample
 
 SCHEDULES = [FlowSchedule(200), DdpmSchedule(1000, 5)]
 
@@ -30,11 +30,11 @@ def draw(schedule, means, spread, count=20000):
     plan = schedule.plan(torch.device("cpu"))
     levels = plan.levels
 
-    def predict(x, i):
+    def step(x, i, data_gain, state_gain):
         a, b = gains(schedule, levels[i])
-        return posterior_mean(x, a, b, means, spread)
+        return advance(x, posterior_mean(x, a, b, means, spread), data_gain, state_gain)
 
-    return sample(plan, torch.randn(count, generator=torch.Generator().manual_seed(0)), predict)
+    return sample(plan, torch.randn(count, generator=torch.Generator().manual_seed(0)), step)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=["flow", "ddpm"])

@@ -11,12 +11,14 @@ from parc.dataset.convert.load import save_clip
 from parc.errors import SettingsError
 from parc.generate.encoder import EncoderSettings
 from parc.generate.flat import AdamSettings
+from parc.generate.fuse import Fused
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.objective import PaperObjective
 from parc.generate.schedule import DdpmSchedule
 from parc.generate.train import CHECKPOINT_FILE, GENERATOR_FILE, METRICS_FILE, TrainSettings, main, train_generator
-from parc.generate.trainer import StepSettings
+from parc.generate.trainer import StepSettings, Trainer
+from parc.run import distributed
 from parc.run.checkpoint import load_checkpoint
 from parc.run.log import read_metrics
 
@@ -104,3 +106,22 @@ def test_command_line(walk, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2 and "none" in capsys.readouterr().err
+
+
+def test_a_step_in_recorded_pieces_is_the_step(windows):
+    """Drawing, noising, network, objective, update and own rollouts, recorded as for compilation and run as recorded."""
+    values = []
+    for recorded in (False, True):
+        torch.manual_seed(0)
+        trainer = Trainer(
+            Generator(humanoid(), TINY), windows, dataclasses.replace(STEP, own_start=0.0), distributed.setup("cpu"), seed=0
+        )
+        trainer.fit_statistics()
+        if recorded:
+            trainer.fuse(backend="eager")
+        for _ in range(2):
+            trainer.step(0.5)
+        pieces = (trainer._drawing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
+        assert all(isinstance(p, Fused) and p.is_compiled for p in pieces) == recorded
+        values.append((trainer.flat.values.clone(), trainer.parts.clone()))
+    torch.testing.assert_close(values[1], values[0])

@@ -10,8 +10,9 @@ from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Provenance
 from parc.errors import DatasetError
 from parc.generate.frame import CanonicalFrame
-from parc.generate.table import FrameTable, mirror_terrain, skill_of
+from parc.generate.table import STILL_COUNTS, FrameTable, mirror_terrain, skill_of
 from parc.generate.window import WindowSampler, WindowSettings
+from parc.motion import edit
 from parc.motion.edit import mirror
 from parc.terrain.distance import signed_distance
 from parc.terrain.heightmap import HeightmapGrid, grid_world_xy
@@ -151,3 +152,16 @@ def test_direction_points_where_the_motion_goes(windows, random):
 def test_same_seed_same_windows(windows):
     a, b = (windows.assemble(windows.draw(8, torch.Generator().manual_seed(3))) for _ in range(2))
     assert torch.equal(a.future, b.future) and torch.equal(a.patch.heights, b.patch.heights)
+
+
+def test_windows_that_stand_still_are_seldom_drawn(walk, random):
+    frames = 240
+    start = walk.motion.slice(0, 1)
+    motion = edit.select(start, torch.zeros(frames, dtype=torch.long))
+    pos = motion.root_pos.clone()
+    pos[120:, 0] += torch.arange(120) / 30.0
+    clip = dataclasses.replace(walk, motion=dataclasses.replace(motion, root_pos=pos))
+    table = FrameTable.build([clip], humanoid(), 15, "cpu", mirrored=False)
+    first, _ = table.draw(20000, random)
+    still, moving = (first < 89).sum(), (first >= 119).sum()
+    assert float(still / moving) == pytest.approx(STILL_COUNTS * 89 / 107, rel=0.15)

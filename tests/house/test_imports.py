@@ -5,8 +5,8 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
-    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "generate", "correct",
-    "physics", "track", "record", "loop", "evaluate", "live", "bench", "view", "cli",
+    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "author", "generate",
+    "correct", "physics", "track", "record", "traverse", "loop", "evaluate", "live", "bench", "view", "cli",
 ]  # fmt: skip
 
 

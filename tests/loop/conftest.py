@@ -12,7 +12,9 @@ from parc.loop.ledger import hash_file
 
 
 def _loop_command(folder: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "parc.cli.main", "loop", str(folder), "--preset", "tiny", "--device", "cpu", *options]
+    """Of a tiny run, unless another preset is among the options."""
+    size = [] if "--preset" in options else ["--preset", "tiny"]
+    return [sys.executable, "-m", "parc.cli.main", "loop", str(folder), *size, "--device", "cpu", *options]
 
 
 def _dataset_hashes(folder: Path, iteration: int = 1) -> dict[str, str]:

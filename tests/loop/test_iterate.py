@@ -178,7 +178,7 @@ def test_presets_are_what_they_say() -> None:
     assert [paper.plan(i).synthesis.settings.ground for i in (1, 2, 3, 4)] == ["boxes", "boxes", "course", "course"]
     assert paper.iterations == 4 and paper.plan(1).synthesis.settings.rollout.seconds == 10.0
     assert paper.plan(1).synthesis.settings.candidates == 64
-    for name in ("tiny", "quick"):
+    for name in ("tiny", "scratch", "quick"):
         for plan in preset(name).plans:
             assert plan.generator.steps and plan.tracker.training.iterations and plan.tracker.training.milestone_iterations
     with pytest.raises(SettingsError, match="no preset 'huge'"):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,14 @@ def test_no_run_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[st
         read_progress(tmp_path)
     assert main(["status", str(tmp_path)]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_the_figure_shows_what_the_stages_made(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", str(finished), "--figure", str(tmp_path / "loop.svg")]) == 0
+    drawn = ElementTree.parse(tmp_path / "loop.svg")
+    words = [element.text or "" for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    report = json.loads((finished / "report.json").read_text())
+    assert any(f"{report['recorded']} recordings" in text for text in words)
+    assert any(text.startswith(f"+ {report['joined']}, ") for text in words)
+    assert main(["status", str(finished), "--figure", str(tmp_path / "loop.gif")]) == 2
+    assert "drawn as .svg" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 
 from parc.character.character import Body, Character
 from parc.character.humanoid import humanoid
-from parc.errors import CharacterError
+from parc.errors import CharacterError, SettingsError
 from parc.physics.contract import Contract, ContractError
 from parc.physics.model import WINDOW, build_model, native_copy, root_height, sealed_contract
 
@@ -84,6 +84,32 @@ def test_a_policy_for_other_physics_is_refused():
     with pytest.raises(ContractError, match=r"substeps is 2, the policy needs 4"):
         Contract(substeps=2).check_matches(Contract())
     Contract().check_matches(replace(Contract()))
+
+
+def test_contracts_from_before_contacts_were_part_of_them_keep_their_soft_ground(model):
+    old = Contract(**Contract.completed({"substeps": 4}))
+    soft = build_model(humanoid(), old)
+    assert soft.geom_solref[0].tolist() == [0.015, 1.0] and soft.geom_solimp[0, :3].tolist() == [0.9, 0.95, 0.001]
+    assert not soft.geom_margin.any()
+    assert model.geom_margin[0] + model.geom_margin[-1] == pytest.approx(Contract().contact_margin)
+    assert "contact_margin is 0.003, the policy needs 0.0" in Contract().differences(old)
+    with pytest.raises(SettingsError, match=r"contact_impedance is \(0.9, 1.0\)"):
+        Contract(contact_impedance=(0.9, 1.0))
+
+
+def test_a_standing_body_rests_just_above_the_ground(model):
+    """At rest no contact is closer than 0 nor farther than the margin; with the old contacts it sinks."""
+
+    def rest(model: mujoco.MjModel) -> np.ndarray:
+        data = mujoco.MjData(model)
+        data.qpos[2] = root_height(humanoid()) + 0.005
+        for _ in range(60):
+            mujoco.mj_step(model, data)
+        return data.contact.dist
+
+    ours, old = rest(native_copy(model)), rest(native_copy(build_model(humanoid(), Contract(**Contract.completed({})))))
+    assert len(ours) == 8 and ours.min() > 0.001 and ours.max() < Contract().contact_margin
+    assert len(old) == 8 and old.max() < 0
 
 
 def test_a_moving_body_without_mass_is_refused_in_words(crawler):

@@ -110,6 +110,15 @@ def test_agreement_by_hand(character: Character) -> None:
     assert contact_quality(character, none, none, 0, 2)["contact_agreement"] == 1.0
 
 
+def test_the_trunk_may_touch_where_the_reference_is_at_the_ground(character: Character) -> None:
+    meant, simulated = torch.zeros(20, 15, dtype=torch.bool), torch.zeros(20, 15, dtype=torch.bool)
+    simulated[:, 0] = simulated[:, character.key_bodies[0]] = True
+    near = simulated.clone()
+    strict, fair = (contact_quality(character, meant, simulated, 0, 0, rows) for rows in (None, near))
+    assert strict["trunk_contact"] == 1.0 and fair["trunk_contact"] == 0.0
+    assert strict["contact_agreement"] == fair["contact_agreement"], "hands and feet go by their labels"
+
+
 def test_spread() -> None:
     label = torch.tensor([[0, 0, 0, 1, 0, 0, 0, 0]], dtype=torch.bool).T
     assert spread(label, 2)[:, 0].tolist() == [False, True, True, True, True, True, False, False]

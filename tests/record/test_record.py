@@ -14,6 +14,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.store import Dataset, DatasetWriter
 from parc.errors import DatasetError
 from parc.metrics.measure import measure_clips
+from parc.record.accept import AcceptSettings
 from parc.record.attempt import AttemptSettings, Simulator
 from parc.record.record import RecordSettings, record_dataset, record_unit
 from parc.record.report import ClipOutcome, RecordReport
@@ -133,15 +134,16 @@ def test_a_refused_recording_gives_way_to_the_next_start(
     simulator: Simulator, rests: Callable[..., Clip], character: Character
 ) -> None:
     """Labels that never mean the trunk to touch, or only at first not: refused with the reason, and tried again from later on."""
+    strict = replace(SETTINGS, accept=AcceptSettings(near=0.0))
     clip = rests(frames=80)
     labels = torch.zeros_like(clip.motion.contacts)
     labels[:, list(character.key_bodies)] = 1.0
-    outcomes, clips = record_unit(simulator, [replace(clip, motion=replace(clip.motion, contacts=labels))], "h", 1, SETTINGS)
+    outcomes, clips = record_unit(simulator, [replace(clip, motion=replace(clip.motion, contacts=labels))], "h", 1, strict)
     assert clips == [] and outcomes[0].fate == "lost"
     assert "trunk_contact" in outcomes[0].reasons[0]
     labels = clip.motion.contacts.clone()
     labels[:12, character.index("torso")] = 0.0
-    outcomes, clips = record_unit(simulator, [replace(clip, motion=replace(clip.motion, contacts=labels))], "h", 1, SETTINGS)
+    outcomes, clips = record_unit(simulator, [replace(clip, motion=replace(clip.motion, contacts=labels))], "h", 1, strict)
     assert outcomes[0].fate == "late" and "trunk_contact" in outcomes[0].reasons[0]
     assert clips[0].name == "rest_sim11-80", "the earliest start whose recording is accepted"
 

@@ -33,17 +33,18 @@ def place_on_reference(env: TrackEnv, frame: int) -> None:
     env.world.reset(torch.ones(WORLDS, dtype=torch.bool), env.library.qpos[row], env.library.qvel[row])
 
 
-def test_reward_is_one_and_the_contact_term_where_simulation_equals_reference(env: TrackEnv) -> None:
+def test_reward_is_the_sum_of_the_weights_and_the_contact_term_where_simulation_equals_reference(env: TrackEnv) -> None:
     begin(env, 10)
     place_on_reference(env, 11)
     env.judge()
-    torch.testing.assert_close(env.reward, torch.ones(WORLDS), atol=1e-5, rtol=0)
+    perfect = sum(env.settings.reward.weights[:5]) + env.settings.reward.key_velocity
+    torch.testing.assert_close(env.reward, torch.full((WORLDS,), perfect), atol=1e-5, rtol=0)
     torch.testing.assert_close(env.error, torch.zeros(WORLDS), atol=1e-5, rtol=0)
     begin(env, 10)
     place_on_reference(env, 11)
     env.world.contacts.copy_(env.library.contacts[11])
     env.judge()
-    torch.testing.assert_close(env.reward, torch.full((WORLDS,), 1.0 + 2 / 15), atol=1e-5, rtol=0)
+    torch.testing.assert_close(env.reward, torch.full((WORLDS,), perfect + 2 / 15), atol=1e-5, rtol=0)
 
 
 def test_a_start_is_the_reference_frame_itself(env: TrackEnv) -> None:

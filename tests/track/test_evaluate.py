@@ -68,3 +68,12 @@ def test_the_papers_set_up_runs(env: TrackEnv, character: Character) -> None:
     other = TrackEnv(env.world, env.library, paper, torch.Generator().manual_seed(0))
     assert len(other.restart.rates()) == 5
     assert evaluate(other, do_nothing).joint_error > 0.1, "the middle of all joint ranges is no way to stand"
+
+
+def test_trials_are_as_many_as_asked_for_whatever_the_worlds(env: TrackEnv) -> None:
+    result = evaluate(env, do_nothing, trials=2)
+    assert [c.trials for c in result.clips] == [2] * 5
+    assert all(c.noisy_success in (0.0, 0.5, 1.0) for c in result.clips)
+    alone = evaluate(env, do_nothing, trials=0)
+    assert [(c.success, c.tracked) for c in alone.clips] == [(c.success, c.tracked) for c in result.clips]
+    assert alone.noisy_success is None

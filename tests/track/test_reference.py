@@ -8,8 +8,9 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import edit
-from parc.physics.state import qpos_to_bodies
+from parc.physics.state import motion_to_qvel, qpos_to_bodies
 from parc.track.reference import ReferenceSettings, build_library
+from parc.track.screen import ScreenSettings
 
 
 def test_rows_follow_the_clips_and_stay_at_the_last_frame(character: Character, squat: Clip) -> None:
@@ -48,3 +49,15 @@ def test_nothing_left_after_screening_is_an_error_with_the_reason(character: Cha
     short = replace(squat, motion=squat.motion.slice(0, 4))
     with pytest.raises(DatasetError, match="squat has 4 frames"):
         build_library(character, [short])
+
+
+def test_velocities_do_not_cross_from_clip_to_clip(character: Character, squat: Clip) -> None:
+    """Against each motion by itself, and against the steps of the key bodies; a clip of one frame stands still."""
+    clips = [squat, replace(squat, motion=squat.motion.slice(7, 8)), replace(squat, motion=squat.motion.slice(3, 20))]
+    library = build_library(character, clips, ReferenceSettings(ScreenSettings(enabled=False)))
+    alone = torch.cat([motion_to_qvel(character, clip.motion) for clip in clips])
+    torch.testing.assert_close(library.qvel, alone, atol=1e-4, rtol=1e-5)
+    keys = squat.motion.body_poses(character).pos[:, list(character.key_bodies)]
+    torch.testing.assert_close(library.key_velocity[1:45], keys.diff(dim=0) * 30.0, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(library.key_velocity[0], library.key_velocity[1])
+    assert not library.key_velocity[45].any()

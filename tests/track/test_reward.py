@@ -4,6 +4,7 @@ import torch
 
 from parc.character import rotation
 from parc.track import reward
+from parc.track.settings import TrackerSettings
 
 
 def test_each_term_is_one_where_simulation_and_reference_agree() -> None:
@@ -41,4 +42,20 @@ def test_contacts_pay_where_the_reference_touches_and_cost_where_it_does_not() -
 
 
 def test_the_papers_weights() -> None:
-    assert reward.RewardSettings().weights == (0.5, 0.1, 0.15, 0.1, 0.15, 1.0)
+    assert TrackerSettings.paper().reward.weights == (0.5, 0.1, 0.15, 0.1, 0.15, 1.0, 0.0, 0.0)
+    assert reward.RewardSettings().weights[:6] == TrackerSettings.paper().reward.weights[:6]
+
+
+def test_a_body_near_the_ground_may_touch_it() -> None:
+    touching, labels = torch.tensor([1.0, 1.0, 1.0, 0.0]), torch.tensor([1.0, 0.0, 0.0, 0.0])
+    assert reward.contact_reward(touching, labels, torch.tensor([0.0, 1.0, 0.0, 0.0])).item() == 0.0
+    assert reward.contact_reward(touching, labels).item() == -0.25
+
+
+def test_velocities_of_hands_and_feet_and_jumping_targets() -> None:
+    meant = torch.zeros(2, 3)
+    one_slides = torch.tensor([[0.3, 0.0, 0.4], [0.0, 0.0, 0.0]])
+    assert math.isclose(float(reward.key_velocity_reward(one_slides, meant)), (math.exp(-2 * 0.25) + 1) / 2, rel_tol=1e-6)
+    assert float(reward.key_velocity_reward(meant, meant)) == 1.0
+    assert math.isclose(float(reward.smooth_reward(torch.tensor([0.1, -0.3]))), -0.05, rel_tol=1e-6)
+    assert math.isclose(float(reward.smooth_reward(torch.tensor([5.0, 5.0]))), -0.1, rel_tol=1e-6)

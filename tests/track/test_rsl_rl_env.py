@@ -22,7 +22,7 @@ def env(character: Character, squat: Clip, tiny: TrackerSettings) -> RslRlEnv:
 
 
 def test_the_interface_by_name(env: RslRlEnv, character: Character) -> None:
-    assert (env.num_envs, env.num_actions, env.max_episode_length) == (WORLDS, character.num_dof, 300)
+    assert (env.num_envs, env.num_actions, env.max_episode_length) == (WORLDS, character.num_dof, 180)
     observation, extras = env.reset()
     assert extras == {} and observation.batch_size == torch.Size([WORLDS])
     torch.testing.assert_close(observation["policy"], env.env.observation)
@@ -53,7 +53,7 @@ def _lifted(env: RslRlEnv) -> torch.Tensor:
 
 
 def test_ages_can_be_set(env: RslRlEnv) -> None:
-    env.episode_length_buf = torch.tensor([1, 2, 3, 298])
+    env.episode_length_buf = torch.tensor([1, 2, 3, 178])
     env.step(torch.zeros(WORLDS, env.num_actions))
     assert env.episode_length_buf.tolist()[:3] == [2, 3, 4]
     *_, extras = env.step(torch.zeros(WORLDS, env.num_actions))

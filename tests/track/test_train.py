@@ -17,6 +17,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.convert.load import save_clip
 from parc.dataset.read import read_clips
 from parc.errors import DatasetError, SettingsError
+from parc.physics.contract import ContractError
 from parc.physics.engine import make_world
 from parc.run.checkpoint import load_checkpoint
 from parc.run.distributed import Group
@@ -77,6 +78,22 @@ def test_resuming_with_other_clips_is_refused_and_a_warm_start_is_not(
     with pytest.raises(SettingsError, match="another shape"):
         wider = replace(tiny, policy=replace(tiny.policy, hidden=(48,)))
         train_tracker(character, other, tmp_path / "c", wider, PLAN, init=tmp_path / "a" / CHECKPOINT)
+
+
+def test_another_contract_is_told_at_a_warm_start_and_refused_at_a_resume(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    plan = replace(PLAN, iterations=1)
+    softer = replace(tiny, contract=replace(tiny.contract, contact_margin=0.001))
+    train_tracker(character, [squat], tmp_path / "a", softer, plan)
+    for file in (CHECKPOINT, ACTOR):
+        capsys.readouterr()
+        make_trainer(character, squat, tiny, plan).warm_start(tmp_path / "a" / file)
+        assert "contact_margin is 0.003, the policy needs 0.001" in capsys.readouterr().out
+        make_trainer(character, squat, softer, plan).warm_start(tmp_path / "a" / file)
+        assert capsys.readouterr().out == ""
+    with pytest.raises(ContractError, match="contact_margin"):
+        train_tracker(character, [squat], tmp_path / "a", tiny, plan)
 
 
 def test_a_warm_start_from_the_small_files_has_the_same_policy_and_value(

@@ -47,7 +47,7 @@ def bench_generator(
         "compiled": compiled,
         "parameters": sum(p.numel() for p in generator.parameters()),
     }
-    steps = len(generator.schedule.plan(target))
+    mixed = RolloutSettings().blend.mixed(len(generator.schedule.plan(target)))
     network = settings.network
     assert isinstance(network, PrefixSettings)
     for batch in batches or ((1, 32, 2048) if is_gpu else (1, 32)):
@@ -55,7 +55,7 @@ def bench_generator(
         repaired = _runner(generator, batch, compiled, repaired=True)
         random = torch.Generator(target).manual_seed(seed)
         s = _median_seconds(partial(runner.step, random), target, seconds)
-        flops = window_flops(network, generator.layout.width, settings.future, steps) * batch
+        flops = window_flops(network, generator.layout.width, settings.future, mixed) * batch
         keep = runner.settings.keep
         result[f"batch_{batch}"] = {
             "window_ms": 1e3 * s,
@@ -72,15 +72,16 @@ def bench_generator(
     return result
 
 
-def window_flops(network: PrefixSettings, features: int, future: int, steps: int) -> float:
-    """Multiplications and additions of one window's matrix products: the prefix once, two branches of frames for each step."""
+def window_flops(network: PrefixSettings, features: int, future: int, mixed: tuple[bool, ...]) -> float:
+    """Multiplications and additions of one window's matrix products: the prefix once, one or (`mixed`) two branches a step."""
     token = 2 * (4 * network.width**2 + 2 * network.width * network.hidden) * network.layers
-    frames = 2 * future
     attention = 4 * network.width * network.layers
     prefix = PREFIX_TOKENS * token + PREFIX_TOKENS**2 * attention
     conv = 2 * 9 * (256 * 64 + 64 * 64 * 128 + 64 * 128 * network.width)
-    step = frames * (token + 4 * features * network.width) + frames * (PREFIX_TOKENS + frames) * attention
-    return prefix + conv + steps * step
+    steps = 0.0
+    for frames in (future * (1 + both) for both in mixed):
+        steps += frames * (token + 4 * features * network.width) + frames * (PREFIX_TOKENS + frames) * attention
+    return prefix + conv + steps
 
 
 def _runner(generator: Generator, batch: int, compiled: bool, repaired: bool = False) -> PathRunner:

@@ -5,40 +5,62 @@ import time
 import torch
 
 from parc.character.humanoid import humanoid
-from parc.correct.optimise import OptimiseSettings, optimise
+from parc.correct.optimise import Correction, OptimiseSettings
 from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
+from parc.metrics.batch import ClipBatch
 from parc.path.path import TerrainPath
 from parc.terrain.stairs import Stairs, stairs
 
 
 def bench_optimise(
-    device: str = "cpu", seed: int = 0, clips: int | None = None, seconds: float = 10.0, iterations: int = 0
+    device: str = "cpu",
+    seed: int = 0,
+    clips: int | None = None,
+    seconds: float = 10.0,
+    iterations: int = 0,
+    compiled: bool = False,
 ) -> dict:
-    """Sunken walks over steps, `clips` of them and `seconds` long; the fixed cost of a run is measured apart and taken off."""
+    """Sunken walks over steps, `clips` of them and `seconds` long.
+
+    The fixed cost of a run (with `compiled`, of compilation too) is measured apart and stated.
+    """
     is_gpu = torch.device(device).type == "cuda"
     clips = clips or (32 if is_gpu else 2)
     iterations = iterations or (1000 if is_gpu else 20)
     batch = [_sunken_walk(seconds, seed + k) for k in range(clips)]
 
-    def run(count: int) -> float:
-        settings = OptimiseSettings(iterations=count, patience=0)
-        start = time.perf_counter()
-        optimise(batch, humanoid(), settings, device)
-        return time.perf_counter() - start
-
-    run(4)
-    fixed = run(4)
-    each = (run(4 + iterations) - fixed) / iterations
+    target = torch.device(device)
+    start = time.perf_counter()
+    problem = Correction(ClipBatch.stack(batch, humanoid(), target), OptimiseSettings(iterations=0, patience=0))
+    if compiled:
+        problem.fuse()
+    step = problem.stepper()
+    step()
+    _wait(target)
+    fixed = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(iterations):
+        step()
+    _wait(target)
+    each = (time.perf_counter() - start) / iterations
     return {
         "device": device,
         "seed": seed,
+        "compiled": compiled,
         "clips": clips,
         "frames": sum(len(c.motion) for c in batch),
+        "preparation_s": fixed,
         "milliseconds_per_iteration": 1e3 * each,
         "seconds_for_3000_iterations": 3000 * each + fixed,
         "clip_iterations_per_second": clips / each,
+        "loss": float(problem.total),
     }
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def _sunken_walk(seconds: float, seed: int) -> Clip:

@@ -1,7 +1,7 @@
 """`parc bench`: how fast the parts are on this machine. Rates and ratios, never a verdict."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from parc.cli.command import Command
 
@@ -58,3 +58,24 @@ class BenchTracker(Command):
         from parc.bench.tracker import bench_tracker
 
         return bench_tracker(self.torch_device, self.seed, self.worlds or None, self.repeats, self.threads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchScaling(Command):
+    """How long an iteration takes on 1, 8 and 64 GPUs: arithmetic on measured rates of one. Nothing is run."""
+
+    preset: tuple[Literal["gpu", "paper"], ...] = ("gpu", "paper")
+    gpus: tuple[int, ...] = (1, 8, 64)
+
+    def run(self) -> dict[str, Any]:
+        from parc.bench.scaling import bench_scaling
+
+        return bench_scaling(self.preset, self.gpus)
+
+    def show(self, result: dict[str, Any]) -> None:
+        names = ("generator", "synthesis", "tracker", "recording", "dataset", "total")
+        print("| preset | GPUs | " + " | ".join(f"{name}, s" for name in names) + " | speed-up |")
+        print("|---" * (len(names) + 3) + "|")
+        for row in result["rows"]:
+            print(f"| {row['preset']} | {row['gpus']} | " + " | ".join(f"{row[name]:.0f}" for name in names), end="")
+            print(f" | {row['speed_up']:.1f} |")

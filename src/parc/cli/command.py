@@ -8,6 +8,7 @@ import json
 import math
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,6 +57,11 @@ def progress(total: int | None, what: str):
     from tqdm import tqdm
 
     return tqdm(total=total, desc=what, unit="", disable=not sys.stderr.isatty(), file=sys.stderr)
+
+
+def show_workers(bar: Any) -> Callable[[Any], None]:
+    """Tell beside a progress bar how a cluster is doing (`parc.run.workers.WorkersState`)."""
+    return lambda state: bar.set_postfix_str(f"{state.running} handed out, {state.machines} machines, {state.lost} lost")
 
 
 def _readable(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""`parc dataset build|import|merge|show|card`."""
+"""`parc dataset build|vary|label-check|import|merge|show|card|page`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,9 @@ class Build(Command):
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
+        from parc.dataset import Dataset, card_markdown, data_card
         from parc.mocap import BuildSettings, build_dataset
+        from parc.run.atomic import write_bytes_atomically
 
         with progress(None, "building") as bar:
 
@@ -34,9 +36,12 @@ class Build(Command):
                 bar.update(done - bar.n)
 
             report = build_dataset(self.shortlist, self.out, humanoid(), BuildSettings(workers=self.workers), advance)
+        card = self.out / "card.md"
+        write_bytes_atomically(card, card_markdown(data_card(Dataset.open(self.out))).encode())
         refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
         return {
             "out": str(self.out),
+            "card": str(card),
             "kept": len(report.named("kept")),
             "minutes": report.seconds_kept / 60,
             "refused": refused,
@@ -49,6 +54,7 @@ class Build(Command):
         print(f"{result['kept']} clips kept, {result['minutes']:.1f} minutes, in {result['out']}; medians:")
         for key, value in result["medians"].items():
             print(f"  {key:<16} {value:.4g}")
+        print(f"its data card: {result['card']}; pictures and replays: parc dataset page {result['out']} -o page.html")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,3 +165,138 @@ class Card(Command):
         from parc.dataset import card_markdown
 
         print(card_markdown(result))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vary(Command):
+    """Make spatial variations of every clip: other heights, gaps and headings, boxes around, flights that still fall.
+
+    Each is judged as a built clip is, and kept or refused for a reason that is told. Run again to go on after a stop, or with a
+    larger count to add more.
+    """
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """data set folder; clips need contact labels"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder of the variations"""
+    count: int = 10
+    """variations of each clip"""
+    skill: tuple[str, ...] = ()
+    """only clips of these skills"""
+    iterations: int = 0
+    """steps of each fit; 0 is the standard"""
+    workers: int = 0
+    """processes; 0 is one for each core"""
+
+    def run(self) -> dict[str, Any]:
+        from dataclasses import replace
+
+        from parc.character import humanoid
+        from parc.mocap import VarySetSettings, vary_dataset
+
+        settings = VarySetSettings(workers=self.workers)
+        if self.iterations:
+            refine = settings.vary.refine
+            fit = replace(refine.fit, iterations=self.iterations)
+            settings = replace(settings, vary=replace(settings.vary, refine=replace(refine, fit=fit)))
+        with progress(None, "varying") as bar:
+
+            def advance(done: int, items: int) -> None:
+                bar.total = items
+                bar.update(done - bar.n)
+
+            report = vary_dataset(
+                self.dataset, self.out, humanoid(), self.count, self.seed, settings, self.torch_device, self.skill, advance
+            )
+        refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
+        kept = len(report.named("kept"))
+        return {
+            "out": str(self.out),
+            "kept": kept,
+            "accepted": kept / max(len(report.results), 1),
+            "minutes": report.seconds_kept / 60,
+            "refused": refused,
+            "medians": report.medians(),
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for name, reason in result["refused"].items():
+            print(f"  {name} {reason}")
+        print(
+            f"{result['kept']} variations kept ({100 * result['accepted']:.0f} %), {result['minutes']:.1f} minutes, "
+            f"in {result['out']}; medians:"
+        )
+        for key, value in result["medians"].items():
+            print(f"  {key:<16} {value:.4g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelCheck(Command):
+    """Measure the contact labeller against clips recorded in simulation, whose contacts are exact.
+
+    Contacts are labelled anew from the motions alone, and again on their ground, and compared frame by frame.
+    """
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """data set of recorded clips, see `parc record`"""
+    tolerance: int = 1
+    """frames by which a label may be early or late"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import Dataset
+        from parc.errors import SettingsError
+        from parc.mocap import check_labels
+
+        if self.tolerance < 0:
+            raise SettingsError(f"the tolerance is {self.tolerance} frames, expected at least 0")
+        dataset = Dataset.open(self.dataset, humanoid())
+        with progress(len(dataset), "labelling") as bar:
+
+            def clips():
+                for clip in dataset:
+                    yield clip
+                    bar.update()
+
+            scores = check_labels(clips(), humanoid(), self.tolerance)
+        return {
+            "clips": len(dataset),
+            "tolerance": self.tolerance,
+            **{
+                stage: {name: {"frames": s.truth, "precision": s.precision, "recall": s.recall} for name, s in bodies.items()}
+                for stage, bodies in scores.items()
+            },
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        print(f"{result['clips']} clips, labels within {result['tolerance']} frames; precision and recall:")
+        for stage, bodies in result.items():
+            if isinstance(bodies, dict):
+                print(stage)
+                for name, s in bodies.items():
+                    print(f"  {name:<12} {s['precision']:.3f} {s['recall']:.3f}   {s['frames']} frames of contact")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Command):
+    """A page of a data set in one file: its card, a picture of every clip, and a replay of each when clicked."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """data set folder"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """.html file"""
+    megabytes: float = 22.0
+    """that motions may take in the page; larger sets are shown at fewer frames a second"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import Dataset
+        from parc.errors import SettingsError
+        from parc.view.dataset_page import write_dataset_page
+
+        if self.megabytes <= 0:
+            raise SettingsError(f"a page of {self.megabytes} megabytes holds nothing, expected a positive number")
+        dataset = Dataset.open(self.dataset)
+        with progress(len(dataset), "drawing") as bar:
+            file = write_dataset_page(dataset, humanoid(), self.out, self.megabytes, lambda done, _: bar.update(done - bar.n))
+        return {"out": str(file), "clips": len(dataset), "megabytes": file.stat().st_size / 1e6}

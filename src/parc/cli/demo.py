@@ -1,4 +1,4 @@
-"""`parc demo`: a first look, what `make run` does."""
+"""`parc demo`: a first look, in seconds."""
 
 from dataclasses import dataclass
 from pathlib import Path

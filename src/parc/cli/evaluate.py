@@ -1,66 +1,251 @@
-"""`parc evaluate`: the paper's tables on the fixed test set."""
+"""`parc evaluate` and its parts: the paper's tables on the fixed test set."""
 
+import sys
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from parc.cli.command import Command, progress
+import tyro
 
-_COLUMNS = ("fwd", "tpl", "tcl", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
+from parc.cli.command import Command
+
+if TYPE_CHECKING:
+    from parc.character import Character
+    from parc.evaluate.contender import Contender, Field
+    from parc.evaluate.evaluation import EvaluationSettings, Evaluator
+
+_COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
+_FOR_THE_PAGE = ("displacement", "goal_by_terrain", "by_motion", "by_clip", "settings")
+"""in evaluation.json, but not printed"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateGenerator(Command):
-    """Motions of a generator on the 100 test terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
+class _Evaluation(Command):
+    """What the commands share: which models, on what, how much of it."""
 
-    generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    sources: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """folders of `parc loop`, or models (.safetensors, or folders of a training); the models in the box if none is given"""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """folder for results, where a stopped evaluation goes on; RUN/evaluation, or out/evaluation, if not given"""
+    quick: bool = False
+    """10 terrains x 4 motions, 10 s: minutes on a CPU"""
+    terrains: int | None = None
+    """test terrains (100)"""
+    candidates: int | None = None
+    """motions on each terrain (32)"""
+    limit: tuple[float, ...] | None = None
+    """s, one or more time limits (10 20); motions are selected under the first"""
     ground: Literal["walks", "boxes"] = "walks"
     """walks: the test set; boxes: the training kind of terrain with other seeds"""
-    terrains: int = 100
-    candidates: int = 32
-    """motions on each terrain"""
-    seconds: float = 10.0
-    """time limit, s"""
+    blend: float | None = None
+    """constant blending coefficient s (the paper's is 0.65); annealed from 1 to 0 if not given"""
     choices: int = 1
     """candidates sampled for each window, the best of which is kept"""
+    trials: int | None = None
+    """runs of a tracker from a motion's first frame (4), the first of which without noise"""
+    episodes: int | None = None
+    """runs of a tracker from random frames of a motion (32; the paper: 2048)"""
+    threads: int = 0
+    """of the CPU engine; 0: all cores"""
+    cluster: str | None = None
+    """measure parts on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
-        from parc.evaluate.generator import evaluate_generator
-        from parc.generate.generator import Generator
-        from parc.models import shipped_generator
+        from parc.evaluate.contender import find_contenders
+        from parc.evaluate.evaluation import Evaluator, check_models
+        from parc.run.workers import workers_at
 
-        model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
-        cases, test = self._protocol()
-        return evaluate_generator(model, cases, test)
+        character, settings = humanoid(), self._settings()
+        field = find_contenders(self.sources)
+        check_models(field, character)
+        out = self.out or (Path("out/evaluation") if field.run is None else field.run / "evaluation")
+        if out.exists() and not out.is_dir():
+            from parc.errors import SettingsError
 
-    def _protocol(self) -> tuple[list, Any]:
-        from parc.evaluate.generator import GeneratorTest
-        from parc.evaluate.terrains import box_cases, walk_cases
-        from parc.generate.rollout import RolloutSettings
+            raise SettingsError(f"'{out}' is a file, expected a folder for the results")
+        with workers_at(self.cluster, self.torch_device) as workers:
+            evaluator = Evaluator(out, settings, character, self.torch_device, self.threads, _tell, workers)
+            return self._evaluate(field, evaluator, out, character)
 
-        make = walk_cases if self.ground == "walks" else box_cases
-        rollout = RolloutSettings(seconds=self.seconds, choices=self.choices)
-        return make(self.terrains), GeneratorTest(self.candidates, rollout, self.seed + 1)
+    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _settings(self) -> "EvaluationSettings":
+        from parc.evaluate.evaluation import EvaluationSettings
+        from parc.generate.blend import Blend
+
+        start = EvaluationSettings.quick() if self.quick else EvaluationSettings()
+        limits = self.limit or start.generator.limits
+        blend = Blend() if self.blend is None else Blend.constant(self.blend)
+        generator = replace(
+            start.generator,
+            candidates=start.generator.candidates if self.candidates is None else self.candidates,
+            limits=tuple(limits),
+            seed=self.seed + 1,
+        )
+        rollout = replace(generator.rollout, seconds=max(limits), choices=self.choices, blend=blend)
+        tracker = replace(
+            start.tracker,
+            trials=start.tracker.trials if self.trials is None else self.trials,
+            episodes=start.tracker.episodes if self.episodes is None else self.episodes,
+            seed=self.seed + 1,
+        )
+        return replace(
+            start,
+            terrains=start.terrains if self.terrains is None else self.terrains,
+            ground=self.ground,
+            generator=replace(generator, rollout=rollout),
+            tracker=tracker,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateBlending(EvaluateGenerator):
-    """The same for each blending coefficient of the paper's Table 3 and for annealed schedules."""
+class Evaluate(_Evaluation):
+    """Everything: the paper's Tables 1, 2 and 3 for each iteration's models, and a page with replays beside the paper's numbers.
 
-    def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.evaluate.generator import BLENDS, blending_sweep
-        from parc.generate.generator import Generator
-        from parc.models import shipped_generator
+    `parc evaluate generator`, `tracker` and `blending` do parts of it. The same command goes on after a stop, and what has been
+    measured once is not measured again.
+    """
 
-        model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
-        cases, test = self._protocol()
-        with progress(len(BLENDS), "blends") as bar:
-            return blending_sweep(model, cases, replace(test), lambda name, result: bar.update())
+    dataset: Path | None = None
+    """data set or folder of motion files: also track its clips, and compare generated motions with them"""
+    blending: bool = True
+    """the sweep of Table 3, for the last generator"""
+
+    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        from parc.evaluate.evaluation import dataset_figures, describe
+        from parc.view.evaluation_page import write_evaluation
+
+        data, source = _clips(self.dataset, character), self.dataset
+        result = describe(field, evaluator)
+        result["generators"] = [evaluator.generator_row(c) for c in field.generators]
+        result["trackers"] = [evaluator.tracker_row(c) for c in field.trackers if c.generator is not None]
+        if source is not None:
+            result["on_dataset"] = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in field.trackers]}
+        if source is None and field.start is not None:
+            data, source = _clips(field.start, character), field.start
+        if source is not None:
+            rows = [evaluator.likeness_row(c, source, data) for c in field.generators]
+            result["likeness"] = {"data": source.name, "clips": len(data), "rows": rows}
+        if self.blending:
+            result["blending"] = {"label": field.final.label, "rows": evaluator.blending_rows(field.final)}
+        result["datasets"] = dataset_figures(field, character)
+        page = write_evaluation(out, result, field, evaluator, character)
+        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result)}
 
     def show(self, result: dict[str, Any]) -> None:
-        print(f"{'blend':<22}" + "".join(f"{c:>12}" for c in _COLUMNS))
-        for name, row in result.items():
-            print(f"{name:<22}" + "".join(f"{row[c]:12.4g}" for c in _COLUMNS))
+        _show_generators(result["generators"], "Table 1: generators")
+        _show_trackers(result["trackers"], "Table 2: trackers, on the best generated motion of each terrain")
+        if "on_dataset" in result:
+            _show_trackers(result["on_dataset"]["rows"], f"trackers on {result['on_dataset']['clips']} clips")
+        if "blending" in result:
+            _show_generators(result["blending"]["rows"], f"Table 3: blending ({result['blending']['label']})")
+        print(f"\n{result['report']}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateGenerator(_Evaluation):
+    """Motions of generators on the test terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
+
+    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        return _printed({"generators": [evaluator.generator_row(c) for c in field.generators]})
+
+    def show(self, result: dict[str, Any]) -> None:
+        _show_generators(result["generators"], "Table 1: generators")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateTracker(_Evaluation):
+    """Success from the first frame and joint error of trackers (Table 2): on generated motions, or on a data set by skill.
+
+    The engine is MuJoCo on the CPU and MuJoCo Warp on a GPU.
+    """
+
+    dataset: Path | None = None
+    """data set or folder of motion files to track; the best generated motion of each test terrain if not given"""
+
+    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        from parc.errors import SettingsError
+
+        if not field.trackers:
+            raise SettingsError(
+                "there is no tracker among the models given; expected an actor.safetensors of `parc train-tracker`"
+            )
+        data = _clips(self.dataset, character)
+        rows = [self._row(evaluator, c, data) for c in field.trackers]
+        return {"engine": "MuJoCo" if evaluator.device.type == "cpu" else "MuJoCo Warp", **_printed({"trackers": rows})}
+
+    def _row(self, evaluator: "Evaluator", contender: "Contender", data: list) -> dict[str, Any]:
+        if self.dataset is None:
+            return evaluator.tracker_row(contender)
+        return evaluator.dataset_row(contender, self.dataset, data)
+
+    def show(self, result: dict[str, Any]) -> None:
+        _show_trackers(result["trackers"], f"trackers in {result['engine']}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateBlending(_Evaluation):
+    """The same for each blending coefficient of the paper's Table 3 and for annealed schedules, for the last generator given."""
+
+    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        return _printed({"label": field.final.label, "rows": evaluator.blending_rows(field.final)})
+
+    def show(self, result: dict[str, Any]) -> None:
+        _show_generators(result["rows"], f"Table 3: blending ({result['label']})")
+
+
+def _tell(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+def _clips(source: Path | None, character: "Character") -> list:
+    from parc.dataset.read import read_clips
+    from parc.errors import DatasetError
+
+    if source is None:
+        return []
+    if not source.exists():
+        raise DatasetError(f"there is no '{source}': expected a data set, a folder of motion files, or one such file")
+    clips = read_clips(source, character)
+    if not clips:
+        raise DatasetError(f"the data set '{source}' has no clips to evaluate on")
+    return clips
+
+
+def _printed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _printed(v) for k, v in value.items() if k not in _FOR_THE_PAGE}
+    return [_printed(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _show_generators(rows: list[dict[str, Any]], title: str) -> None:
+    if not rows:
+        return
+    width = max(len(row["label"]) for row in rows) + 2
+    print(f"\n{title}, means over {rows[0]['motions']} motions")
+    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in _COLUMNS))
+    for row in rows:
+        for limit, values in row["limits"].items():
+            cells = "".join(f"{values['mean'][c]:11.4g}" for c in _COLUMNS)
+            print(f"{row['label']:<{width}}{limit + ' s':>7}{cells}")
+
+
+def _show_trackers(rows: list[dict[str, Any]], title: str) -> None:
+    if not rows:
+        return
+    names = [name for row in rows for name in (row["label"], *(f"  {skill}" for skill in row.get("by_skill", {})))]
+    width = max(map(len, names)) + 2
+    print(f"\n{title}\n{'':<{width}}{'clips':>7}{'success %':>11}{'with noise':>12}{'tracked %':>11}{'joint error m':>15}")
+    for row in rows:
+        print(f"{row['label']:<{width}}{_tracker_cells(row)}")
+        for skill, part in row.get("by_skill", {}).items():
+            print(f"  {skill:<{width - 2}}{_tracker_cells(part)}")
+
+
+def _tracker_cells(row: dict[str, Any]) -> str:
+    noisy = row["success_noisy"]
+    repeated = f"{sum(noisy) / len(noisy):.1f}" if noisy else "-"
+    return f"{row['clips']:>7}{row['success']:11.1f}{repeated:>12}{row['tracked']:11.1f}{row['joint_error']:15.4f}"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.command import Command, progress
+from parc.cli.command import Command, progress, show_workers
 from parc.cli.picture_file import check_picture, save_picture
 
 
@@ -165,6 +165,8 @@ class Synthesise(Command):
     """motions sampled for each path"""
     iterations: int = 3000
     """of the correction; 0 for none"""
+    cluster: str | None = None
+    """make units on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
@@ -174,6 +176,7 @@ class Synthesise(Command):
         from parc.errors import SettingsError
         from parc.generate.generator import Generator
         from parc.models import shipped_generator
+        from parc.run.workers import workers_at
 
         if not 0 <= self.shard < self.shards:
             raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
@@ -185,7 +188,9 @@ class Synthesise(Command):
         )
         model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
         mine = range(self.shard, self.units, self.shards)
-        with progress(len(mine), "units") as bar:
-            written = synthesise(model, self.out, mine, self.seed, self.iteration, settings, lambda unit, clips: bar.update())
+        with progress(len(mine), "units") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
+            written = synthesise(
+                model, self.out, mine, self.seed, self.iteration, settings, lambda unit, clips: bar.update(), workers=workers
+            )
         dataset = Dataset.open(self.out)
         return {"out": str(self.out), "written": len(written), "clips": len(dataset), "minutes": dataset.seconds / 60}

@@ -19,25 +19,33 @@ class Loop(Command):
 
     folder: Annotated[Path, tyro.conf.Positional]
     """of the run"""
-    preset: Literal["tiny", "quick", "gpu", "paper"] | None = None
-    """quick: minutes on a CPU; gpu: half an hour an iteration on one GPU; paper: the paper's numbers of clips; tiny: a self-test.
-    As the run was begun, or quick, if not given"""
+    preset: Literal["tiny", "scratch", "quick", "gpu", "paper"] | None = None
+    """quick: minutes on a CPU, from the models in the box; scratch: the same from nothing; gpu: half an hour an iteration on one
+    GPU; paper: the paper's numbers of clips; tiny: a self-test. As the run was begun, or quick, if not given"""
     iterations: int | None = None
     """how many; as the run was begun, or the preset's, if not given"""
     dataset: Path | None = None
-    """data set or folder of motion files to start from; walks made by rule if not given"""
+    """data set or folder of motion files to start from; if not given the one in the box, or walks made by rule"""
     generator: Path | None = None
     """trained generator to start from"""
     tracker: Path | None = None
     """trained tracker (actor.safetensors) to start from"""
+    shipped: bool | None = None
+    """start from the models in the box, where none are given; as the run was begun, or as the preset does, if not given"""
     no_physics_correction: bool = False
     """the ablation: generated clips join the data set without being tracked"""
+    cluster: str | None = None
+    """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT"""
+    processes: int | None = None
+    """training processes on this machine (torchrun); as many as there are GPUs if not given, one on the CPU"""
+    launch: str | None = None
+    """command that starts a training on several machines instead, such as 'srun torchrun --nnodes 4 --nproc-per-node 8 ..'"""
     seed: int | None = None  # type: ignore[assignment]
     """same seed, same result; as the run was begun, or 0, if not given"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
-        from parc.loop import RunSources, run_loop
+        from parc.loop import Machines, RunSources, run_loop
         from parc.view.loop_page import write_loop_report
 
         settings, given = self._settings()
@@ -53,6 +61,7 @@ class Loop(Command):
                 character,
                 self.torch_device,
                 lambda i: write_loop_report(self.folder, character),
+                Machines(self.cluster, self._processes(), self.launch),
             )
         return {
             "report": str(self.folder / "report.html"),
@@ -62,6 +71,13 @@ class Loop(Command):
             "clips": result.clips,
             "seconds": round(time.monotonic() - began, 1),
         }
+
+    def _processes(self) -> int:
+        import torch
+
+        if self.processes is not None:
+            return self.processes
+        return max(1, torch.cuda.device_count()) if self.torch_device == "cuda" else 1
 
     def _settings(self) -> tuple[Any, dict[str, Path]]:
         """What was asked for, the rest as the run in the folder was begun."""
@@ -82,6 +98,7 @@ class Loop(Command):
                 iterations=self.iterations or begun.get("iterations", settings.iterations),
                 seed=begun.get("seed", 0) if self.seed is None else self.seed,
                 physics_correction=begun.get("physics_correction", True) and not self.no_physics_correction,
+                shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
             ),
             sources,
         )
@@ -93,13 +110,32 @@ class Status(Command):
 
     folder: Annotated[Path, tyro.conf.Positional]
     """of the run"""
+    figure: Path | None = None
+    """also draw the loop with the numbers of its last finished iteration (.svg)"""
 
     def run(self) -> dict[str, Any]:
         from dataclasses import asdict
 
         from parc.loop.progress import read_progress
 
-        return asdict(read_progress(self.folder))
+        progress = read_progress(self.folder)
+        if self.figure is not None:
+            self._draw(self.figure)
+        return asdict(progress)
+
+    def _draw(self, file: Path) -> None:
+        from parc.errors import SettingsError
+        from parc.loop import LoopError
+        from parc.loop.report import gather_report
+        from parc.run.atomic import write_bytes_atomically
+        from parc.view.loop_figure import loop_figure
+
+        if file.suffix != ".svg":
+            raise SettingsError(f"the figure is drawn as .svg, not as '{file.name}'")
+        numbers = gather_report(self.folder)
+        if not numbers["iterations"]:
+            raise LoopError(f"no iteration of {self.folder} is finished; there is nothing to draw yet")
+        write_bytes_atomically(file, loop_figure(numbers).encode())
 
     def show(self, result: dict[str, Any]) -> None:
         where = f"iteration {result['iteration']} of {result['iterations']}"
@@ -110,6 +146,9 @@ class Status(Command):
         print(f"{result['state']} in {where}, stage {result['stage']} ({100 * result['share']:.0f} %)")
         print(f"{_duration(result['seconds_spent'])} spent, about {_duration(result['seconds_left'])} left", end="")
         print(f": until {end}" if result["state"] == "running" else f"; `parc loop {self.folder}` goes on")
+        if at_work := result["workers"]:
+            lost = f", {at_work['lost']} lost" if at_work["lost"] else ""
+            print(f"{at_work['done']} items done, {at_work['running']} handed out on {at_work['machines']} machines{lost}")
         print(f"{result['clips_joined']} clips added so far")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.command import Command, progress
+from parc.cli.command import Command, progress, show_workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,8 @@ class Record(Command):
     """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
     threads: int = 0
     """of the CPU engine; 0: all cores"""
+    cluster: str | None = None
+    """record units of clips on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
@@ -40,13 +42,14 @@ class Record(Command):
         from parc.dataset.store import INDEX
         from parc.models import shipped_tracker
         from parc.record.record import RecordSettings, record_dataset
+        from parc.run.workers import workers_at
 
         character = humanoid()
         is_dataset = (self.clips / INDEX).is_file()
         source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
         standard = RecordSettings(mirrored=self.mirrored)
         settings = replace(standard, stretch=replace(standard.stretch, salvage=self.salvage))
-        with progress(len(source), "recording") as bar:
+        with progress(len(source), "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
             report = record_dataset(
                 self.policy or shipped_tracker(),
                 source,
@@ -58,6 +61,7 @@ class Record(Command):
                 on_clip=lambda outcome: bar.update(),
                 worlds=self.worlds,
                 threads=self.threads,
+                workers=workers,
             )
         recorded = Dataset.open(self.out)
         return {

@@ -1,5 +1,6 @@
 """`parc studio`: the page in the browser."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,9 @@ class Studio(Command):
     terrain: Path | None = None
     """.terrain file, grey image or mesh to start on"""
     generator: Path | None = None
-    """trained generator (.safetensors), for the panel that generates"""
+    """trained generator (.safetensors), for the panels that generate and drive; the one in the box if not given"""
+    tracker: Path | None = None
+    """trained actor (.safetensors), for the panels of physics and driving; the one in the box if not given"""
     host: str = "127.0.0.1"
     """address to listen on; any but this machine's own needs a token, which is printed with the address"""
     port: int = 8080
@@ -40,7 +43,9 @@ class Studio(Command):
                 raise SettingsError("the studio needs viser: pip install 'parc-motion[studio]'") from None
             raise
         from parc.generate.generator import Generator
+        from parc.models import shipped_generator, shipped_tracker
         from parc.terrain import load_terrain
+        from parc.track.policy import load_actor
         from parc.view.studio.library import Library
 
         if not 0 <= self.port <= 65535:
@@ -50,13 +55,26 @@ class Studio(Command):
         ground = None if self.terrain is None else load_terrain(self.terrain)
         if self.generator is not None:
             Generator.load(self.generator, character)
+        if self.tracker is not None:
+            load_actor(self.tracker, character)
         settings = StudioSettings(
             self.host, self.port, self.token, self.torch_device, "" if self.dataset is None else str(self.dataset)
         )
-        server = Server(character, library, ground, self.generator, settings)
+        generator, tracker = self.generator or _if_there(shipped_generator), self.tracker or _if_there(shipped_tracker)
+        server = Server(character, library, ground, generator, settings, tracker)
         print(f"{len(library)} clips; open {server.url} in a browser, stop with ctrl-c", flush=True)
         try:
             server.wait()
         finally:
             server.close()
         return {}
+
+
+def _if_there(shipped: Callable[[], Path]) -> Path | None:
+    """A model in the box; an installation without it has fewer panels."""
+    from parc.errors import ParcError
+
+    try:
+        return shipped()
+    except ParcError:
+        return None

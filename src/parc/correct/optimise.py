@@ -4,8 +4,8 @@
 
 Unknowns are the change against the source: a shift and a turn of the root and one coordinate for each degree of freedom, so
 hinges stay hinges. One iteration is a fixed list of tensor operations without host sync; on CUDA it is captured once as a
-graph and replayed. Clips that have converged stay in the batch (they cost nothing extra on a GPU) and the run stops when all
-have.
+graph and replayed, and can be compiled before (worth its wait for many thousands of iterations). Clips that have converged stay
+in the batch (they cost nothing extra on a GPU) and the run stops when all have.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from parc.character.surface import min_per_body, world_points
 from parc.correct import loss
 from parc.correct.anchor import find_anchors
 from parc.dataset.clip import Clip
+from parc.generate.fuse import Fused
 from parc.metrics.batch import ClipBatch
 from parc.terrain.distance import signed_distance_local
 
@@ -58,10 +59,16 @@ def optimise(
     settings: OptimiseSettings = OptimiseSettings(),
     device: torch.device | str = "cpu",
     on_progress: Callable[[int, float], None] | None = None,
+    compiled: bool = False,
 ) -> list[Clip]:
-    """Corrected copies of clips, in order; provenance records the losses before and after."""
+    """Corrected copies of clips, in order; provenance records the losses before and after.
+
+    `compiled` fuses an iteration's kernels with torch.compile first.
+    """
     batch = ClipBatch.stack(clips, character, device)
     problem = Correction(batch, settings)
+    if compiled:
+        problem.fuse()
     with torch.no_grad():
         before = problem.terms()
     problem.solve(on_progress)
@@ -96,18 +103,25 @@ class Correction:
         self.patch = near <= near.amin(-1, keepdim=True) + 0.02
         self.held = self.anchors.held[:, 1:] * self.anchors.held[:, :-1]
         self.total = torch.zeros((), device=device, dtype=dtype)
+        self.rate = torch.full((), settings.step_size, device=device)
+        self._loss: Callable[[Tensor], Tensor] = self.weighted
 
-    def pose(self) -> tuple[Tensor, Tensor, Tensor]:
+    def fuse(self, backend: str = "inductor") -> None:
+        """Compile the loss and its gradient at their next evaluation."""
+        self._loss = Fused(self.weighted, differentiable=True, backend=backend)
+
+    def pose(self, change: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         batch = self.batch
-        shift, root_turn, joint_turn = self.change.split([3, 3, batch.character.num_dof], -1)
+        shift, root_turn, joint_turn = (self.change if change is None else change).split([3, 3, batch.character.num_dof], -1)
         turns = (joint_turn @ self.spread).unflatten(-1, (batch.character.num_joints, 3))
         return batch.root_pos + shift, loss.turned(batch.root_rot, root_turn), loss.turned(batch.joint_rot, turns)
 
-    def terms(self) -> dict[str, Tensor]:
-        """Every term of every clip, [N], unweighted."""
+    def terms(self, change: Tensor | None = None) -> dict[str, Tensor]:
+        """Every term of every clip, [N], unweighted, at the given change or the current one."""
         batch, settings, valid = self.batch, self.settings, self.valid
-        shift, root_turn, joint_turn = self.change.split([3, 3, batch.character.num_dof], -1)
-        pose = forward_kinematics(batch.character, *self.pose())
+        change = self.change if change is None else change
+        shift, root_turn, joint_turn = change.split([3, 3, batch.character.num_dof], -1)
+        pose = forward_kinematics(batch.character, *self.pose(change))
         points = world_points(batch.surface, pose)
         signed = signed_distance_local(batch.terrains, points.flatten(1, 2), reach=1, border="wall").view(points.shape[:-1])
         key_points = points.index_select(2, self.key_rows.flatten()).unflatten(2, tuple(self.key_rows.shape))
@@ -122,25 +136,14 @@ class Correction:
             "anchor": loss.anchoring(held_points, self.anchors.place, self.anchors.held),
         }
 
-    def weighted(self) -> Tensor:
-        terms = self.terms()
+    def weighted(self, change: Tensor) -> Tensor:
+        terms = self.terms(change)
         return sum((getattr(self.settings, name) * value.sum() for name, value in terms.items()), torch.zeros_like(self.total))
 
     def solve(self, on_progress: Callable[[int, float], None] | None) -> None:
         """Adam with a step that is cut to a third whenever the loss stands still, three times, then the end."""
         settings = self.settings
-        rate = torch.full((), settings.step_size, device=self.change.device)
-        optimiser = torch.optim.Adam([self.change], lr=rate, capturable=self.change.is_cuda)
-
-        def iterate() -> None:
-            optimiser.zero_grad(set_to_none=False)
-            value = self.weighted()
-            value.backward()
-            optimiser.step()
-            self.total.copy_(value.detach())
-
-        self.change.grad = torch.zeros_like(self.change)
-        step = _captured(iterate, self.change.device) if self.change.is_cuda else iterate
+        step = self.stepper()
         best, since, cuts = float("inf"), 0, 0
         check = max(1, min(50, settings.patience or 50))
         for i in range(settings.iterations):
@@ -154,8 +157,22 @@ class Correction:
             if settings.patience and since >= settings.patience:
                 if cuts == 3:
                     return
-                rate.mul_(1 / 3)
+                self.rate.mul_(1 / 3)
                 cuts, since = cuts + 1, 0
+
+    def stepper(self) -> Callable[[], None]:
+        """One iteration, captured where that is possible; a few are made here."""
+        optimiser = torch.optim.Adam([self.change], lr=self.rate, capturable=self.change.is_cuda, fused=self.change.is_cuda)
+
+        def iterate() -> None:
+            optimiser.zero_grad(set_to_none=False)
+            value = self._loss(self.change)
+            value.backward()
+            optimiser.step()
+            self.total.copy_(value.detach())
+
+        self.change.grad = torch.zeros_like(self.change)
+        return _captured(iterate, self.change.device) if self.change.is_cuda else iterate
 
 
 def _captured(iterate: Callable[[], None], device: torch.device) -> Callable[[], None]:
@@ -169,7 +186,11 @@ def _captured(iterate: Callable[[], None], device: torch.device) -> Callable[[],
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         iterate()
-    return graph.replay
+
+    def replay(_keeps_alive: Callable[[], None] = iterate) -> None:
+        graph.replay()
+
+    return replay
 
 
 def _dof_to_turns(character: Character, device: torch.device, dtype: torch.dtype) -> Tensor:

@@ -10,6 +10,7 @@ is written after the unit's clips are. A unit that was interrupted is done again
 found to be there.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.batch import ClipBatch
 from parc.path.plan import PlanSettings, plan_random_path
 from parc.run.atomic import write_bytes_atomically
+from parc.run.workers import LOCAL, Workers
 from parc.terrain.course import parkour_park
 from parc.terrain.procedural import RandomBoxes, random_boxes, random_slice
 from parc.terrain.terrain import Terrain
@@ -118,6 +120,20 @@ def synthesise_unit(
     return chosen, refused
 
 
+@dataclass(frozen=True, eq=False)
+class SynthesisJob:
+    """Units as items of work: unit to (clips, sentences about terrains that gave none)."""
+
+    generator: Generator
+    seed: int
+    iteration: int
+    settings: SynthesisSettings
+    model: str
+
+    def open(self) -> Callable[[int], tuple[list[Clip], list[str]]]:
+        return lambda unit: synthesise_unit(self.generator, unit, self.seed, self.iteration, self.settings, self.model)
+
+
 def synthesise(
     generator: Generator,
     out: Path | str,
@@ -127,34 +143,44 @@ def synthesise(
     settings: SynthesisSettings = SynthesisSettings(),
     on_unit: Callable[[int, int], None] | None = None,
     model: str = "",
+    enough: int | None = None,
+    workers: Workers = LOCAL,
 ) -> list[str]:
     """Append the clips of units to the data set OUT, skipping units already done; returns the names written by this call.
 
-    `on_unit(unit, clips)` is called after each unit. `units` may depend on what units before gave (`read_unit`).
+    `on_unit(unit, clips)` is called after each unit. Units after the one with which there are `enough` clips are not done;
+    workers on many machines may have begun some, whose clips are dropped.
     """
-    out = Path(out)
+    out, units = Path(out), list(units)
+    job = SynthesisJob(generator, seed, iteration, settings, model)
+    made = workers.map(job, [unit for unit in units if not _marker(out, unit).exists()])
     written: list[str] = []
-    with DatasetWriter(out, generator.character) as writer:
+    total = 0
+    with DatasetWriter(out, generator.character) as writer, contextlib.closing(made):
         for unit in units:
-            marker = out / "units" / f"{unit:06d}.json"
-            if marker.exists():
-                continue
-            clips, refused = synthesise_unit(generator, unit, seed, iteration, settings, model)
-            missing = [clip for clip in clips if clip.name not in writer]
-            if missing:
-                written += writer.append(missing)
-            done = {"clips": [clip.name for clip in clips], "refused": refused}
-            write_bytes_atomically(marker, json.dumps(done, indent=1).encode())
-            if on_unit:
-                on_unit(unit, len(clips))
+            if enough is not None and total >= enough:
+                break
+            if not _marker(out, unit).exists():
+                clips, refused = next(made)
+                missing = [clip for clip in clips if clip.name not in writer]
+                if missing:
+                    written += writer.append(missing)
+                done = {"clips": [clip.name for clip in clips], "refused": refused}
+                write_bytes_atomically(_marker(out, unit), json.dumps(done, indent=1).encode())
+                if on_unit:
+                    on_unit(unit, len(clips))
+            total += len(read_unit(out, unit)["clips"])
     return written
+
+
+def _marker(out: Path | str, unit: int) -> Path:
+    return Path(out) / "units" / f"{unit:06d}.json"
 
 
 def read_unit(out: Path | str, unit: int) -> dict[str, list[str]]:
     """What a finished unit gave."""
-    file = Path(out) / "units" / f"{unit:06d}.json"
     try:
-        return json.loads(file.read_text())
+        return json.loads(_marker(out, unit).read_text())
     except FileNotFoundError:
         raise ParcError(f"unit {unit} of {out} is not done") from None
 

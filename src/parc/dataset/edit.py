@@ -21,6 +21,8 @@ from parc.character.mirror import mirror_positions
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import edit as motion_edit
+from parc.motion import hasten as motion_hasten
+from parc.motion.hasten import HastenSettings
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
 from parc.terrain import edit as terrain_edit
@@ -53,6 +55,12 @@ def mirror(clip: Clip, character: Character) -> Clip:
 
 def resample(clip: Clip, fps: float) -> Clip:
     return clip.derived(f"{clip.name}_{fps:g}fps", f"resample {fps:g} fps", motion=motion_edit.resample(clip.motion, fps))
+
+
+def hasten(clip: Clip, character: Character, settings: HastenSettings = HastenSettings()) -> Clip:
+    """See `parc.motion.hasten`."""
+    motion = motion_hasten.hasten(clip.motion, character, settings)
+    return clip.derived(f"{clip.name}_quick", f"hasten to {settings.speed:g} m/s", motion=motion)
 
 
 def remove_hesitation(

@@ -41,6 +41,10 @@ class Blend:
         progress = (torch.arange(steps) / ramp).clamp_max(1.0)
         return (self.start + (self.end - self.start) * progress).to(device=device, dtype=torch.float32)
 
+    def mixed(self, steps: int) -> tuple[bool, ...]:
+        """Which steps need both branches: those whose s is neither 0 nor 1."""
+        return tuple(s not in (0.0, 1.0) for s in self.coefficients(steps).tolist())
+
 
 DEFAULT_BLEND = Blend()
 PAPER_BLEND = Blend.constant(0.65)

@@ -88,6 +88,10 @@ class PaperEncoder(nn.Module):
         """For two branches of each of `batch` items, the first without the past."""
         return self.blend_sees.expand(batch, 2, -1).flatten(0, 1)
 
+    def one_branch_visibility(self, batch: int, past_shown: Tensor) -> Tensor:
+        """Masks [S, B, tokens] of S steps with one branch each, which sees the past where `past_shown` [S] is true."""
+        return self.visibility(past_shown).unsqueeze(1).expand(-1, batch, -1)
+
     @property
     def dtype(self) -> torch.dtype:
         return self.place.dtype

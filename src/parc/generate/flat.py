@@ -40,11 +40,11 @@ class FlatParameters:
 
 @dataclass(frozen=True)
 class AdamSettings:
-    rate: float = 5e-4
+    rate: float = 4e-4
     """highest learning rate"""
     beta1: float = 0.9
     beta2: float = 0.99
-    decay: float = 0.01
+    decay: float = 0.05
     """weight decay"""
     eps: float = 1e-8
     clip: float = 1.0

@@ -26,7 +26,7 @@ from parc.generate.blend import DEFAULT_BLEND, Blend, blend_branches
 from parc.generate.encoder import EncoderSettings, PaperEncoder
 from parc.generate.feature import FeatureLayout, RotationEncoding, Statistics
 from parc.generate.network import PAST_FRAMES, PrefixSettings, PrefixTransformer
-from parc.generate.schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, sample
+from parc.generate.schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, advance, sample
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.terrain.heightmap import HeightmapGrid
 
@@ -67,8 +67,10 @@ class Generator(nn.Module):
         statistics = statistics or Statistics(torch.zeros(width), torch.ones(width))
         self.register_buffer("mean", statistics.mean.clone().float())
         self.register_buffer("std", statistics.std.clone().float())
-        self._prefix: Callable[..., Any] = self.network.prefix
-        self._blended: Callable[..., Tensor] = self._blend_step
+        self._start: Callable[..., tuple[Any, Tensor]] = self._begin
+        self._step_both: Callable[..., Tensor] = self._blended_step
+        self._step_one: Callable[..., Tensor] = self._plain_step
+        self._is_fused = False
 
     @property
     def schedule(self) -> Schedule:
@@ -102,10 +104,10 @@ class Generator(nn.Module):
         plan = plan or self.schedule.plan(heightmap.device)
         if past is None:
             past = self.mean.expand(heightmap.shape[0], PAST_FRAMES, -1)
-            coefficients = torch.ones(len(plan), device=heightmap.device)
+            coefficients, mixed = torch.ones(len(plan), device=heightmap.device), (False,) * len(plan)
         else:
-            coefficients = blend.coefficients(len(plan), heightmap.device)
-        return self.denoise_window(past, heightmap, target, noise, coefficients, plan, self.level_embeddings(plan))
+            coefficients, mixed = blend.coefficients(len(plan), heightmap.device), blend.mixed(len(plan))
+        return self.denoise_window(past, heightmap, target, noise, coefficients, plan, self.level_embeddings(plan), mixed)
 
     def level_embeddings(self, plan: SamplerPlan) -> list[list[Tensor]]:
         """The network's view of each step of the plan, which no window changes."""
@@ -121,23 +123,43 @@ class Generator(nn.Module):
         coefficients: Tensor,
         plan: SamplerPlan,
         embeddings: list[list[Tensor]],
+        mixed: tuple[bool, ...] | None = None,
     ) -> Tensor:
-        """`sample_window` with everything on the device: coefficients [S] of the blend, embeddings of the plan."""
+        """`sample_window` with everything on the device: coefficients [S] of the blend, embeddings of the plan.
+
+        `mixed` promises that the coefficient of every other step is 0 or 1: those steps compute one branch, not both.
+        """
+        context, one = self._start(past, heightmap, target, coefficients)
+        both = self.network.sampling_visibility(heightmap.shape[0])
+
+        def step(x: Tensor, i: int, data_gain: Tensor, state_gain: Tensor) -> Tensor:
+            if mixed is None or mixed[i]:
+                return self._step_both(x, embeddings[i], context, both, coefficients[i], data_gain, state_gain)
+            return self._step_one(x, embeddings[i], context, one[i], data_gain, state_gain)
+
+        return self.statistics.restore(sample(plan, noise, step))
+
+    def _begin(self, past: Tensor, heightmap: Tensor, target: Tensor, coefficients: Tensor) -> tuple[Any, Tensor]:
+        """The context, and for each step the mask of its only branch, if it has but one."""
         dtype = self.network.dtype
         standard = self.statistics.standardise(past).to(dtype)
-        context = self._prefix(heightmap.to(dtype), target.to(dtype), standard, 2)
-        sees = self.network.sampling_visibility(heightmap.shape[0])
+        context = self.network.prefix(heightmap.to(dtype), target.to(dtype), standard, 2)
+        return context, self.network.one_branch_visibility(heightmap.shape[0], coefficients < 0.5)
 
-        def predict(x: Tensor, i: int) -> Tensor:
-            return self._blended(x, embeddings[i], context, sees, coefficients[i])
-
-        return self.statistics.restore(sample(plan, noise, predict))
-
-    def _blend_step(self, x: Tensor, embedding: list[Tensor], context: Any, sees: Tensor, s: Tensor) -> Tensor:
-        """Both branches in one call; x [B, T, D] float32."""
+    def _blended_step(
+        self, x: Tensor, embedding: list[Tensor], context: Any, sees: Tensor, s: Tensor, data_gain: Tensor, state_gain: Tensor
+    ) -> Tensor:
+        """One step of the sampler with both branches in one call; x [B, T, D] float32."""
         both = x.to(self.network.dtype).unsqueeze(1).expand(-1, 2, -1, -1)
         clean = self.network.denoise(both, embedding, context, sees).float()
-        return blend_branches(clean[:, 0], clean[:, 1], s)
+        return advance(x, blend_branches(clean[:, 0], clean[:, 1], s), data_gain, state_gain)
+
+    def _plain_step(
+        self, x: Tensor, embedding: list[Tensor], context: Any, sees: Tensor, data_gain: Tensor, state_gain: Tensor
+    ) -> Tensor:
+        """The same with one branch."""
+        clean = self.network.denoise(x.to(self.network.dtype).unsqueeze(1), embedding, context, sees).float()
+        return advance(x, clean[:, 0], data_gain, state_gain)
 
     def in_precision(self, dtype: torch.dtype) -> "Generator":
         """A copy whose network computes in `dtype` (bfloat16 on GPUs); poses, statistics and the sampler's state stay float32."""
@@ -146,10 +168,14 @@ class Generator(nn.Module):
         other.network.to(dtype)
         return other.eval()
 
-    def fuse(self) -> None:
-        """Fuse the network's kernels with torch.compile; the first windows take longer."""
-        self._prefix = torch.compile(self.network.prefix, dynamic=False)
-        self._blended = torch.compile(self._blend_step, dynamic=False)
+    def fuse(self, backend: str = "inductor") -> None:
+        """Fuse the network's kernels with torch.compile, piece by piece; the first windows of a batch size take longer."""
+        if not self._is_fused:
+            self._is_fused = True
+            torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, 64)  # one for each batch size
+            self._start = torch.compile(self._begin, dynamic=False, backend=backend)
+            self._step_both = torch.compile(self._blended_step, dynamic=False, backend=backend)
+            self._step_one = torch.compile(self._plain_step, dynamic=False, backend=backend)
 
     def save(self, path: Path | str, dtype: torch.dtype = torch.float32, **provenance: Any) -> None:
         """Weights as `dtype`; `provenance` (training settings, data set, ...) goes into the header as it is."""
@@ -192,6 +218,8 @@ def _settings_from(meta: dict[str, Any], path: Path | str) -> GeneratorSettings:
     schedules = {c.__name__: c for c in (FlowSchedule, DdpmSchedule)}
     try:
         values = dict(meta["settings"])
+        if meta["network"] == PrefixSettings.__name__:
+            values["network"] = {"level_limit": 0.0} | values["network"]  # older files do not name it
         grid = {k: tuple(v) for k, v in values.pop("grid").items()}
         return GeneratorSettings(
             network=networks[meta["network"]](**values.pop("network")),

@@ -44,6 +44,8 @@ class PrefixSettings:
     """width of the feed-forward part"""
     past_velocity_gain: float = 8.0
     """the past tokens also read the difference of the two past frames, times this"""
+    level_limit: float = 6.0
+    """bound on what the noise level adds to a block's offsets, scales and gates; without one (0) they may run away in training"""
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -61,7 +63,9 @@ class Context(NamedTuple):
 class PrefixTransformer(nn.Module):
     neutral: Tensor
     prefix_sees: Tensor
+    """masks of sampling are kept as they are added to the logits, 0 or minus infinity, in the network's precision"""
     blend_sees: Tensor
+    one_sees: Tensor
 
     def __init__(self, features: int, frames: int, settings: PrefixSettings) -> None:
         super().__init__()
@@ -81,9 +85,12 @@ class PrefixTransformer(nn.Module):
 
         prefix_sees = torch.ones(PREFIX_TOKENS, _aligned(PREFIX_TOKENS), dtype=torch.bool)
         prefix_sees[:_FIRST_PAST, _FIRST_PAST:] = False
-        self.register_buffer("prefix_sees", prefix_sees, persistent=False)
+        self.register_buffer("prefix_sees", _additive(prefix_sees, torch.float32), persistent=False)
         self.register_buffer("neutral", torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0, 1.0]).unsqueeze(-1), persistent=False)
-        self.register_buffer("blend_sees", self.visibility(torch.tensor([[False, True]])), persistent=False)
+        blend = self.visibility(torch.tensor([[False, True]]))
+        self.register_buffer("blend_sees", _additive(blend, torch.float32), persistent=False)
+        one = self.visibility(torch.tensor([[False], [True]]))
+        self.register_buffer("one_sees", _additive(one, torch.float32).squeeze(1), persistent=False)
 
     def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor, branches: int) -> Context:
         """Heightmap [B, 31, 31], direction [B, 2], standardised past frames [B, 2, D]; room for `branches` blocks of frames."""
@@ -91,7 +98,7 @@ class PrefixTransformer(nn.Module):
         velocity = self.settings.past_velocity_gain * (past[:, 1:] - past[:, :-1])
         past = self.past_in(torch.cat([past, velocity.expand_as(past)], -1))
         x = torch.cat([ground, self.target_in(target).unsqueeze(1), past], 1) + self.prefix_place
-        room = _aligned(PREFIX_TOKENS + branches * self.frames) - PREFIX_TOKENS
+        room = 0 if torch.is_grad_enabled() else _aligned(PREFIX_TOKENS + branches * self.frames) - PREFIX_TOKENS
         keys, values = [], []
         for block in self._typed_blocks():
             x, k, v = block.prefix(x, self.prefix_sees[:, :PREFIX_TOKENS])
@@ -103,7 +110,11 @@ class PrefixTransformer(nn.Module):
         """Noise levels [...] to each block's (offset, scale, gate) of attention and of the feed-forward part, [..., 6, width]."""
         phase = (1.0 - level).unsqueeze(-1) * torch.exp(torch.linspace(0, math.log(200.0), 32, device=level.device))
         e = self.level_in(torch.cat([phase.sin(), phase.cos()], -1).to(self.frame_place.dtype))
-        return [block.level(e).unflatten(-1, (6, -1)) + self.neutral for block in self._typed_blocks()]
+        return [self._bounded(block.level(e)).unflatten(-1, (6, -1)) + self.neutral for block in self._typed_blocks()]
+
+    def _bounded(self, x: Tensor) -> Tensor:
+        limit = self.settings.level_limit
+        return limit * torch.tanh(x / limit) if limit > 0 else x
 
     def denoise(self, x: Tensor, embedding: list[Tensor], context: Context, sees: Tensor) -> Tensor:
         """Noisy frames [B, K, T, D] of K branches to clean ones; `sees` from `visibility`.
@@ -111,7 +122,10 @@ class PrefixTransformer(nn.Module):
         The embedding broadcasts over [B, K, 6, width]. In sampling the slots behind the prefix are overwritten in place, so
         a context serves step after step.
         """
-        h = self.frame_in(x) + self.frame_place
+        h = self.frame_in(x)
+        if sees.dtype == torch.bool:
+            sees = _additive(sees, h.dtype)
+        h = h + self.frame_place
         for block, k, v, shift in zip(self._typed_blocks(), context.keys, context.values, embedding, strict=True):
             h = block.frames(h, k, v, shift.unsqueeze(-3).unbind(-2), sees)
         return self.frame_out(functional.layer_norm(h, h.shape[-1:]))
@@ -124,6 +138,10 @@ class PrefixTransformer(nn.Module):
     def sampling_visibility(self, batch: int) -> Tensor:
         """For two branches, the first without the past."""
         return self.blend_sees
+
+    def one_branch_visibility(self, batch: int, past_shown: Tensor) -> Tensor:
+        """Masks [S, T, keys] of S steps with one branch each, which sees the past where `past_shown` [S] is true."""
+        return torch.where(past_shown.view(-1, 1, 1), self.one_sees[1], self.one_sees[0])
 
     def _typed_blocks(self) -> list["_Block"]:
         return cast("list[_Block]", list(self.blocks))
@@ -157,14 +175,15 @@ class _Block(nn.Module):
         offset, scale, gate, ff_offset, ff_scale, ff_gate = shift
         h = torch.addcmul(offset, functional.layer_norm(x, x.shape[-1:]), scale)
         q, k, v = self._project(h.flatten(1, 2))
-        filled = PREFIX_TOKENS + k.shape[2]
+        filled, slots = PREFIX_TOKENS + k.shape[2], sees.shape[-1]
         if torch.is_grad_enabled():
-            tail = keys.shape[2] - filled
+            tail = slots - filled
             keys = torch.cat([keys[:, :, :PREFIX_TOKENS], functional.pad(k, (0, 0, 0, tail))], 2)
             values = torch.cat([values[:, :, :PREFIX_TOKENS], functional.pad(v, (0, 0, 0, tail))], 2)
         else:
             keys[:, :, PREFIX_TOKENS:filled] = k
             values[:, :, PREFIX_TOKENS:filled] = v
+            keys, values = keys[:, :, :slots], values[:, :, :slots]
         x = torch.addcmul(x, gate, self._attend(q, keys, values, sees).view_as(x))
         return torch.addcmul(x, ff_gate, self._feed(torch.addcmul(ff_offset, functional.layer_norm(x, x.shape[-1:]), ff_scale)))
 
@@ -178,6 +197,10 @@ class _Block(nn.Module):
 
     def _feed(self, h: Tensor) -> Tensor:
         return self.down(functional.gelu(self.up(h), approximate="tanh"))
+
+
+def _additive(sees: Tensor, dtype: torch.dtype) -> Tensor:
+    return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill(~sees, -torch.inf)
 
 
 def _aligned(tokens: int) -> int:

@@ -9,7 +9,7 @@ carried along but no longer grows: `frames` says how much of each row counts.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -21,12 +21,13 @@ from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.blend import Blend
 from parc.generate.frame import CanonicalFrame, FrameState
-from parc.generate.fuse import fuse
+from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
 from parc.generate.graph import Replay
 from parc.generate.lock import lock_feet
 from parc.generate.network import PAST_FRAMES
-from parc.generate.schedule import FlowSchedule
+from parc.generate.overlap import continue_plan, fade_in
+from parc.generate.schedule import FlowSchedule, spaced
 from parc.generate.score import ScoreWeights, score_window
 from parc.generate.table import FPS
 from parc.motion.motion import Motion
@@ -48,6 +49,8 @@ class RolloutSettings:
     score: ScoreWeights = field(default_factory=ScoreWeights)
     lock_feet: bool = True
     """repair sliding, sunk and floating feet at the end of each window"""
+    overlap: int = 3
+    """frames over which a window leaves the plan of the one before"""
     lookahead: float = 2.8
     """m along the path to the point that gives the direction"""
     radius: float = 0.5
@@ -116,11 +119,12 @@ class PathRunner:
         use_graph: bool = True,
         compiled: bool = False,
     ) -> None:
-        """`compiled` fuses the whole window with torch.compile: a minute's wait, then a fraction of the time on a GPU."""
+        """`compiled` fuses the window with torch.compile, in pieces: a minute's wait, then a fraction of the time on a GPU."""
         if len(terrain) != len(paths):
             raise PathError(f"{len(terrain)} terrains and {len(paths)} paths, expected one path for each terrain")
         if settings.keep > generator.settings.future:
             raise SettingsError(f"{settings.keep} frames are kept of windows of {generator.settings.future}")
+        self._overlap = max(0, min(settings.overlap, generator.settings.future - settings.keep, settings.keep))
         device = generator.device
         if settings.half and device.type == "cuda" and generator.network.dtype == torch.float32:
             generator = generator.in_precision(torch.bfloat16)
@@ -137,8 +141,22 @@ class PathRunner:
         self._blend = settings.blend.coefficients(len(self._plan), device)
         self._make_buffers(device)
         self.reset(None, torch.Generator(device).manual_seed(0))
-        self._function = fuse(self._window, self._inputs()) if compiled else self._window
+        self._mixed = settings.blend.mixed(len(self._plan))
+        self._before: Callable[..., tuple[Tensor, ...]] = self._condition
+        self._after: Callable[..., tuple[Tensor, ...]] = self._finish
+        if compiled:
+            self.fuse()
         self._replay: Replay | None = Replay(self.window_without_graph, device) if use_graph else None
+        if compiled or self.is_captured:
+            self.reset(None, torch.Generator(device).manual_seed(0))
+
+    @torch.no_grad()
+    def fuse(self, backend: str = "inductor") -> None:
+        """Compile what comes before and after the network for these buffers, and the network."""
+        self.generator.fuse(backend)
+        self._before = Fused(self._condition, backend=backend)
+        self._after = Fused(self._finish, backend=backend)
+        self.window_without_graph()
 
     def _make_buffers(self, device: torch.device) -> None:
         b, bodies, keep = self.batch, self.generator.character.num_bodies, self.settings.keep
@@ -151,10 +169,12 @@ class PathRunner:
                 torch.zeros(b, frames, bodies, device=device),
             )
 
-        self.past, self.kept = state(PAST_FRAMES), state(keep)
+        self.past, self.kept, self.planned = state(PAST_FRAMES), state(keep), state(self._overlap)
+        self.has_plan = torch.zeros((), device=device)
+        self._fade_in = fade_in(self._overlap, device)
         self.past_pose = self.past.body_pose(self.generator.character)
         self.noise = torch.zeros(self.generator.noise_shape(b * self.settings.choices), device=device)
-        self.coefficients = torch.ones(len(self._plan), device=device)
+        self.coefficients = spaced(torch.ones(len(self._plan), device=device))
         self.has_past = torch.zeros((), device=device)
         self.progress = torch.zeros(b, device=device)
         self._feet = torch.tensor(self.generator.character.feet or (0,), device=device)
@@ -187,6 +207,8 @@ class PathRunner:
         self.progress.copy_(self.paths.advance(torch.zeros_like(self.progress), self.past.root_pos[:, -1, :2]))
         self.frames.zero_()
         self.reached.zero_()
+        self.has_plan.zero_()
+        self._goes_on = False
 
     def _set_past(self, known: bool) -> None:
         self.has_past.fill_(float(known))
@@ -200,7 +222,10 @@ class PathRunner:
             self.window_without_graph()
         else:
             self._replay()
-        self._set_past(True)
+        if not self._goes_on:
+            self._goes_on = True
+            self._set_past(True)
+            self.has_plan.fill_(1.0)
         return self.kept
 
     @property
@@ -210,54 +235,73 @@ class PathRunner:
     @torch.no_grad()
     def window_without_graph(self) -> None:
         """One window from the buffers to the buffers."""
-        *parts, progress, first, near = self._function(*self._inputs())
-        state, pose = FrameState(*parts[:4]), BodyPose(*parts[4:])
-        room = (self.limit - self.frames).clamp_min(0)
-        self.frames.add_(torch.where(self.reached, 0, torch.minimum(first, room)))
-        self.reached.logical_or_(near & (first <= room))
-        self.progress.copy_(progress)
-        for buffer, value in zip(self.kept, state, strict=True):
-            buffer.copy_(value)
-        for buffer, value in zip((*self.past, *self.past_pose), (*state, *pose), strict=True):
-            buffer.copy_(value[:, self.settings.keep - PAST_FRAMES :])
+        features = self._denoise(*self._before(*self._past_buffers()))
+        self._after(features, *self._end_buffers())
 
-    def _inputs(self) -> tuple[Tensor, ...]:
-        return (*self.past, *self.past_pose, self.progress, self.noise, self.coefficients, self.has_past)
+    def _past_buffers(self) -> tuple[Tensor, ...]:
+        return (*self.past, *self.past_pose, self.progress)
 
-    def _window(self, *buffers: Tensor) -> tuple[Tensor, ...]:
-        """Of `_inputs`, which stay as they are: kept frames, their bodies' poses, and what `_arrival` says of them."""
+    def _end_buffers(self) -> tuple[Tensor, ...]:
+        return (*self._past_buffers(), *self.kept, *self.planned, self.frames, self.reached, self.has_past, self.has_plan)
+
+    def _condition(self, *buffers: Tensor) -> tuple[Tensor, ...]:
+        """What the network is told: past features, heightmap and direction, each repeated for every candidate."""
         settings, generator = self.settings, self.generator
-        layout, character, keep = generator.layout, generator.character, settings.keep
-        own_past, past_pose = FrameState(*buffers[:4]), BodyPose(*buffers[4:6])
-        progress, noise, coefficients, has_past = buffers[6:]
-        last = PAST_FRAMES - 1
-        root = own_past.root_pos[:, last]
-        goal = self.paths.target(progress, settings.lookahead)
-        frame = CanonicalFrame.of(root, own_past.root_rot[:, last])
-        past = layout.encode(frame.to_local(own_past), frame.points_to_local(past_pose.pos[..., 1:, :]))
+        own_past, past_pose, progress = FrameState(*buffers[:4]), BodyPose(*buffers[4:6]), buffers[6]
+        frame = CanonicalFrame.of(own_past.root_pos[:, -1], own_past.root_rot[:, -1])
+        past = generator.layout.encode(frame.to_local(own_past), frame.points_to_local(past_pose.pos[..., 1:, :]))
         heightmap = frame.heightmap(self.terrain, generator.settings.grid)
+        direction = frame.direction_to(self.paths.target(progress, settings.lookahead))
+        return self._for_candidates(past, heightmap, direction)
 
-        n = settings.choices
-        inputs = [past, heightmap, frame.direction_to(goal), *frame, *own_past, *past_pose, goal - root[:, :2]]
-        if n > 1:
-            inputs = [t.repeat_interleave(n, 0) for t in inputs]
-        past, heightmap, direction = inputs[:3]
-        frame, own_past, past_pose = CanonicalFrame(*inputs[3:5]), FrameState(*inputs[5:9]), BodyPose(*inputs[9:11])
-        features = generator.denoise_window(past, heightmap, direction, noise, coefficients, self._plan, self._embeddings)
-        state = frame.to_world(layout.decode(features[:, :keep]).state)
+    def _for_candidates(self, *parts: Tensor) -> tuple[Tensor, ...]:
+        n = self.settings.choices
+        return tuple(t.repeat_interleave(n, 0) for t in parts) if n > 1 else parts
+
+    def _denoise(self, past: Tensor, heightmap: Tensor, direction: Tensor) -> Tensor:
+        return self.generator.denoise_window(
+            past, heightmap, direction, self.noise, self.coefficients, self._plan, self._embeddings, self._mixed
+        )
+
+    def _finish(self, features: Tensor, *buffers: Tensor) -> tuple[Tensor, ...]:
+        """Kept frames out of the network's features, repaired and chosen, into the buffers."""
+        settings, generator = self.settings, self.generator
+        layout, character, keep, last = generator.layout, generator.character, settings.keep, PAST_FRAMES - 1
+        past_buffers, progress, kept_buffers, planned_buffers = buffers[:6], buffers[6], buffers[7:11], buffers[11:15]
+        frames, reached, has_past, has_plan = buffers[15:]
+        repeated = self._for_candidates(*past_buffers)
+        own_past, past_pose = FrameState(*repeated[:4]), BodyPose(*repeated[4:])
+        frame = CanonicalFrame.of(own_past.root_pos[:, last], own_past.root_rot[:, last])
+        state = frame.to_world(layout.decode(features[:, : keep + self._overlap]).state)
         state = state._replace(contacts=state.contacts.clamp(0, 1))
+        if self._overlap:
+            state = continue_plan(FrameState(*self._for_candidates(*planned_buffers)), state, self._fade_in, has_plan)
         pose = state.body_pose(character)
         if settings.lock_feet:
             before = BodyPose(*(part[:, last:] for part in past_pose))
             state = lock_feet(character, state, pose, own_past.narrow(last, 1), before, has_past, self.terrain)
             pose = state.body_pose(character)
+        state, plan = state.narrow(0, keep), state.narrow(keep, self._overlap)
+        pose = BodyPose(*(part[:, :keep] for part in pose))
+        n = settings.choices
         if n > 1:
-            towards = torch.nn.functional.normalize(inputs[11], dim=-1)
+            (goal,) = self._for_candidates(self.paths.target(progress, settings.lookahead))
+            towards = torch.nn.functional.normalize(goal - frame.origin[:, :2], dim=-1)
             scores = score_window(character, pose, state.contacts, past_pose.pos, has_past, towards, self.terrain, settings.score)
             best = scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
             state = FrameState(*(part.index_select(0, best) for part in state))
             pose = BodyPose(*(part.index_select(0, best) for part in pose))
-        return (*state, *pose, *self._arrival(state, pose, progress))
+            plan = FrameState(*(part.index_select(0, best) for part in plan))
+        now, first, near = self._arrival(state, pose, progress)
+        room = (self.limit - frames).clamp_min(0)
+        frames.add_(torch.where(reached, 0, torch.minimum(first, room)))
+        reached.logical_or_(near & (first <= room))
+        progress.copy_(now)
+        for buffer, value in zip((*kept_buffers, *planned_buffers), (*state, *plan), strict=True):
+            buffer.copy_(value)
+        for buffer, value in zip(past_buffers, (*state, *pose), strict=True):
+            buffer.copy_(value[:, keep - PAST_FRAMES :])
+        return (frames,)
 
     def _arrival(self, state: FrameState, pose: BodyPose, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Progress after the window, frames [B] of it up to the goal (all if it is not reached), whether it is [B]."""

@@ -2,7 +2,8 @@
 
 Kinematics is done once, here: a training step only gathers rows. Windows are drawn by skill and length: a skill with n frames in
 all gets a share proportional to n^balance (0.5: a skill with four times the data is drawn twice as often), divided over its
-clips by length.
+clips by length. A window in which the root hardly moves counts as little as `STILL_COUNTS`: a model that has seen people wait
+waits too.
 """
 
 import re
@@ -18,10 +19,15 @@ from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.generate.frame import FrameState
+from parc.generate.network import PAST_FRAMES
 from parc.motion.edit import mirror
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 FPS = 30.0
+STILL_COUNTS = 0.03
+"""of a window that moves, what one counts whose root stands still"""
+STILL, MOVING = 0.1, 0.5
+"""m/s over the next second, up and down included: slower counts as little, faster as much as can be"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +83,12 @@ class FrameTable:
         states = [FrameState.of_motion(m) for m in motions]
         frames = FrameState(*(torch.cat(parts).float() for parts in zip(*states, strict=True)))
         counts = lengths - window + 1
-        weight = _clip_weights(counts, skills, balance) / counts
         window_clip = torch.repeat_interleave(torch.arange(len(motions)), counts)
         first_window = counts.cumsum(0) - counts
         window_start = starts[window_clip] + torch.arange(int(counts.sum())) - first_window[window_clip]
-        odds = weight[window_clip].cumsum(0)
+        moves = how_much_it_moves(frames.root_pos, window_start, ends[window_clip])
+        moving = torch.zeros(len(motions), dtype=torch.float64).index_add_(0, window_clip, moves)
+        odds = (_skill_factor(moving, skills, balance)[window_clip] * moves).cumsum(0)
 
         frames = FrameState(*(part.to(device) for part in frames))
         return cls(
@@ -123,11 +130,17 @@ def mirror_terrain(terrain: Terrain) -> Terrain:
     return replace(terrain, heights=terrain.heights.flip(1), min_point=torch.stack([terrain.min_point[0], -last]), bounds=bounds)
 
 
-def _clip_weights(counts: Tensor, skills: list[str], balance: float) -> Tensor:
-    """[C] float64 share of each clip."""
+def how_much_it_moves(root_pos: Tensor, start: Tensor, end: Tensor) -> Tensor:
+    """[W] float64, STILL_COUNTS to 1, of windows that start at a frame [W] of clips that end before a frame [W]."""
+    now = start + PAST_FRAMES - 1
+    later = torch.minimum(now + round(FPS), end - 1)
+    speed = (root_pos[later] - root_pos[now]).norm(dim=-1).double() * FPS / (later - now)
+    return ((speed - STILL) / (MOVING - STILL)).clamp(STILL_COUNTS, 1.0)
+
+
+def _skill_factor(moving: Tensor, skills: list[str], balance: float) -> Tensor:
+    """[C] float64: what brings each clip's windows to the share of its skill."""
     total: dict[str, float] = defaultdict(float)
-    for skill, n in zip(skills, counts.tolist(), strict=True):
+    for skill, n in zip(skills, moving.tolist(), strict=True):
         total[skill] += n
-    return torch.tensor(
-        [n * total[s] ** (balance - 1) for s, n in zip(skills, counts.tolist(), strict=True)], dtype=torch.float64
-    )
+    return torch.tensor([total[s] ** (balance - 1) for s in skills], dtype=torch.float64)

@@ -6,7 +6,7 @@
       metrics.jsonl             losses, rate, windows a second
 
 A run that is killed and started again with the same arguments goes on from its checkpoint; a finished one does nothing. With
-torchrun each rank draws its own windows and the gradients are averaged.
+torchrun each rank draws its own windows and gradients and logged losses are averaged; it may go on with another number of ranks.
 """
 
 import json
@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import torch
 import tyro
 from torch import Tensor
@@ -63,7 +64,7 @@ class TrainSettings:
     graph: bool = True
     """capture the step as CUDA graphs"""
     compile: bool = False
-    """fuse the network's kernels with torch.compile"""
+    """fuse the kernels of a step with torch.compile, piece by piece; a minute or two before the clock starts"""
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or (self.steps is not None and self.steps < 1):
@@ -76,7 +77,7 @@ class TrainSettings:
         """The paper's recipe: exponential maps, DDPM, encoder over all tokens, batch 64, AdamW 1e-5, no own rollouts."""
         step = StepSettings(
             batch=64, levels=1, past_noise=0.0, own_share=0.0, random_level=0.0, warm_up=1, last_rate=1.0,
-            adam=AdamSettings(rate=1e-5, beta2=0.999), objective=PaperObjective(),
+            adam=AdamSettings(rate=1e-5, beta2=0.999, decay=0.01), objective=PaperObjective(),
         )  # fmt: skip
         return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), step=step)
 
@@ -122,6 +123,7 @@ def train_generator(
         if group.is_main:
             _log.info("going on from step %d (%.0f s)", trainer.steps, elapsed)
     log = MetricsLog(out / METRICS_FILE) if group.is_main else None
+    trainer.prepare()
     _run(trainer, settings, out, log, elapsed, stop_after)
     return trainer.averaged()
 
@@ -142,6 +144,8 @@ def _run(
             clock = torch.tensor(time.monotonic() - began, dtype=torch.float64, device=trainer.device)
             group.broadcast_([clock])
             used = float(clock) / settings.seconds
+        if looks_up:
+            group.mean_([trainer.parts])
         if looks_up and log is not None:
             parts = dict(zip(settings.step.objective.NAMES, trainer.parts.tolist(), strict=True))
             now = time.monotonic()
@@ -189,10 +193,12 @@ def _restore(trainer: Trainer, path: Path, settings: TrainSettings) -> float:
     if meta.get("settings") != _identity(settings) or meta["fingerprint"] != trainer.generator.character.fingerprint:
         raise SettingsError(f"{path} is of a run with other settings; choose another folder, or start over without resuming")
     trainer.restore(tensors, meta["steps"])
-    mine = f"random.{trainer.group.rank}"
-    if mine not in tensors:
-        raise SettingsError(f"{path} is of a run on fewer than {trainer.group.world_size} ranks")
-    trainer.random.set_state(tensors[mine])
+    state = tensors.get(f"random.{trainer.group.rank}")
+    if state is None:  # a run on fewer ranks: this one begins a new stream
+        words = np.random.SeedSequence([settings.seed, meta["steps"], trainer.group.rank]).generate_state(1, np.uint64)
+        trainer.random.manual_seed(int(words[0]) >> 1)
+    else:
+        trainer.random.set_state(state)
     return float(meta["elapsed"])
 
 

@@ -4,14 +4,15 @@ A step draws windows, noises each at several levels that share one prefix, and t
 windows, late in training, the two past frames are the model's own, sampled from the averaged weights (`own_past`), because a
 model that has only seen recorded pasts drifts on its own output.
 
-On CUDA the step is two captured graphs, gradient and update, with the sum over ranks in between. The schedule (learning rate,
-when own rollouts begin) depends on the share of the budget that is used up, which the caller passes in.
+On CUDA the step is two captured graphs, gradient and update, with the sum over ranks in between. With `use_compile` their pieces
+(drawing, noising, network, objective, update, and the windows of own rollouts) are fused first. The schedule (learning rate, when
+own rollouts begin) depends on the share of the budget that is used up, which the caller passes in.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,7 +20,8 @@ from torch import Tensor
 from parc.generate.blend import Blend
 from parc.generate.feature import Statistics
 from parc.generate.flat import AdamSettings, FlatAdamW, FlatParameters
-from parc.generate.frame import FrameState
+from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
 from parc.generate.graph import Replay
 from parc.generate.network import PAST_FRAMES
@@ -63,6 +65,22 @@ class StepSettings:
     objective: FastObjective | PaperObjective = field(default_factory=FastObjective)
 
 
+class _Noised(NamedTuple):
+    """What one step trains on, K noise levels of each of B windows."""
+
+    window: WindowBatch
+    past: Tensor
+    """[B, 2, D] standardised"""
+    noisy: Tensor
+    """[B, K, T, D] standardised"""
+    level: Tensor
+    """[B, K]"""
+    shown: Tensor
+    """[B, K] bool: the past is"""
+    sees: Tensor
+    """the network's mask for it"""
+
+
 class Trainer:
     def __init__(
         self,
@@ -89,15 +107,38 @@ class Trainer:
         self._own_flat = FlatParameters(self._own.network, with_gradients=False)
         self._own_plan = FlowSchedule(settings.own_steps).plan(device)
         self._own_blend = Blend().coefficients(settings.own_steps, device)
-        self._prefix: Callable[..., Any] = generator.network.prefix
-        self._denoise: Callable[..., Tensor] = generator.network.denoise
+        self._own_mixed = tuple(s > 0 for s in self._own_blend.tolist())
+        self._own_back = [torch.full((), s * settings.own_kept, device=device) for s in range(settings.own_windows + 1)]
+        self._drawing: Callable[[], Drawn] = self._draw_windows
+        self._noising: Callable[..., _Noised] = self._noise
+        self._predicting: Callable[..., Tensor] = self._predict
+        self._judging: Callable[..., tuple[Tensor, Tensor]] = self._judge
+        self._own_starting: Callable[..., Any] = self._start_own_window
+        self._own_ending: Callable[..., Any] = self._end_own_window
+        self._updating: Callable[..., None] = self.optimiser.step
         if use_compile:
-            torch._dynamo.config.suppress_errors = True  # what cannot be compiled runs as it is, and the log says so
-            self._prefix = torch.compile(self._prefix, dynamic=False)
-            self._denoise = torch.compile(self._denoise, dynamic=False)
-            self._own.fuse()
+            self.fuse()
         self._gradient: Replay | None = None
         self._update: Replay | None = None
+
+    def fuse(self, backend: str = "inductor") -> None:
+        """Compile the pieces of a step at their next call; what cannot be compiled runs as it is, and the log says so."""
+        torch._dynamo.config.suppress_errors = True
+        self._drawing = Fused(self._draw_windows, backend=backend)
+        self._noising = Fused(self._noise, backend=backend)
+        self._predicting = torch.compile(self._predict, dynamic=False, backend=backend)
+        self._judging = Fused(self._judge, differentiable=True, backend=backend)
+        self._own_starting = Fused(self._start_own_window, backend=backend)
+        self._own_ending = Fused(self._end_own_window, backend=backend)
+        self._updating = torch.compile(self.optimiser.step, dynamic=False, backend=backend)
+        self._own.fuse(backend)
+
+    def prepare(self) -> None:
+        """Compile what a run will need before its clock starts; changes nothing. A run that does not compile needs nothing."""
+        if self._use_graph and isinstance(self._drawing, Fused):
+            rolls_out = self.settings.own_share > 0 and self.settings.own_start < 1
+            for self.rolls_out in (True, False) if rolls_out else (False,):
+                self._capture()
 
     def fit_statistics(self) -> None:
         """Mean and spread of the features, from windows as recorded."""
@@ -141,23 +182,27 @@ class Trainer:
     def _take_gradient(self) -> None:
         self.flat.grads.zero_()
         with torch.no_grad():
-            window = self._draw()
-        total, parts = self._loss(window)
+            drawn = self._drawing()
+            noised = self._noising(drawn, self._own_past(drawn) if self.rolls_out else None)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda", cache_enabled=False):
+            window = noised.window
+            predicted = self._predicting(window.heightmap, window.target, noised.past, noised.noisy, noised.level, noised.sees)
+        total, parts = self._judging(window, predicted, noised.level, noised.shown)
         total.backward()
         self.flat.grads.add_(parts[0] * 0.0)  # a loss that is not finite on one rank must stop the step on all
         self.parts.copy_(parts)
 
     def _apply(self) -> None:
-        self.optimiser.step(self.parts[0])
+        self._updating(self.parts[0])
         self._own_flat.values.copy_(self.optimiser.average)
 
-    def _draw(self) -> WindowBatch:
-        drawn = self.windows.draw(self.settings.batch, self.random)
-        return self.windows.assemble(drawn, self._own_past(drawn) if self.rolls_out else None)
+    def _draw_windows(self) -> Drawn:
+        return self.windows.draw(self.settings.batch, self.random)
 
-    def _loss(self, window: WindowBatch) -> tuple[Tensor, Tensor]:
-        s, generator, device = self.settings, self.generator, self.device
-        stats, schedule = generator.statistics, generator.schedule
+    def _noise(self, drawn: Drawn, own_past: FrameState | None) -> "_Noised":
+        """Windows with several noised copies of their futures and a little noise on their pasts."""
+        s, stats, schedule, device = self.settings, self.generator.statistics, self.generator.schedule, self.device
+        window = self.windows.assemble(drawn, own_past)
         shape = (s.batch, s.levels)
         level = schedule.draw_levels(shape, self.random, device)
         level = torch.where(window.is_random[:, None], s.random_level + (1 - s.random_level) * level, level)
@@ -168,33 +213,49 @@ class Trainer:
         strength = 3 * s.past_noise * torch.rand(s.batch, 1, 1, generator=self.random, device=device).square()
         past = stats.standardise(window.past)
         past = past + strength * torch.randn(past.shape, generator=self.random, device=device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False):
-            context = self._prefix(window.heightmap, window.target, past, s.levels)
-            embedding = generator.network.level_embedding(level)
-            predicted = self._denoise(noisy, embedding, context, generator.network.visibility(shown)).float()
-        return s.objective(generator.layout, stats, window, predicted, level, shown)
+        return _Noised(window, past, noisy, level, shown, self.generator.network.visibility(shown))
+
+    def _predict(self, heightmap: Tensor, target: Tensor, past: Tensor, noisy: Tensor, level: Tensor, sees: Tensor) -> Tensor:
+        network = self.generator.network
+        context = network.prefix(heightmap, target, past, noisy.shape[1])
+        return network.denoise(noisy, network.level_embedding(level), context, sees).float()
+
+    def _judge(self, window: WindowBatch, predicted: Tensor, level: Tensor, shown: Tensor) -> tuple[Tensor, Tensor]:
+        return self.settings.objective(self.generator.layout, self.generator.statistics, window, predicted, level, shown)
 
     def _own_past(self, drawn: Drawn) -> FrameState:
         """[B, 2, ...] the model's own frames after a chain of windows, where they are usable; the recording's elsewhere."""
         s, own = self.settings, self._own
-        recorded = drawn.state.narrow(0, PAST_FRAMES)
         embeddings = own.level_embeddings(self._own_plan)
         blend = self._own_blend * torch.rand((), generator=self.random, device=self.device)
+        recorded = drawn.state.narrow(0, PAST_FRAMES)
         state, usable = recorded, torch.zeros(s.batch, dtype=torch.bool, device=self.device)
         for window in range(s.own_windows, 0, -1):
-            data, reaches = self.windows.earlier(drawn, s.own_kept * window)
-            start = state.select(usable, data)
-            features, frame = self.windows.context(start, drawn)
-            noise = torch.randn(own.noise_shape(s.batch), generator=self.random, device=self.device)
-            future = own.denoise_window(*features, noise, blend, self._own_plan, embeddings)
-            kept = future[:, s.own_kept - PAST_FRAMES : s.own_kept]
-            state = frame.to_world(own.layout.decode(kept).state)
-            state = state._replace(contacts=state.contacts.clamp(0, 1))
-            here, _ = self.windows.earlier(drawn, s.own_kept * (window - 1))
-            away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
-            usable = reaches & (away < s.own_distance)
+            back = self._own_back[window], self._own_back[window - 1]
+            (past, heightmap, target), frame, noise, reaches = self._own_starting(drawn, state, usable, back[0])
+            future = own.denoise_window(past, heightmap, target, noise, blend, self._own_plan, embeddings, self._own_mixed)
+            state, usable = self._own_ending(drawn, future, frame, reaches, back[1])
         chosen = torch.rand(s.batch, generator=self.random, device=self.device) < s.own_share
         return state.select(usable & chosen & ~drawn.is_random, recorded)
+
+    def _start_own_window(self, drawn: Drawn, state: FrameState, usable: Tensor, back: Tensor) -> tuple[Any, ...]:
+        """What the network is told `back` frames before the windows, and its noise; whether the clips reach that far back."""
+        data, reaches = self.windows.earlier(drawn, back)
+        features, frame = self.windows.context(state.select(usable, data), drawn)
+        shape = self._own.noise_shape(self.settings.batch)
+        return features, frame, torch.randn(shape, generator=self.random, device=self.device), reaches
+
+    def _end_own_window(
+        self, drawn: Drawn, future: Tensor, frame: CanonicalFrame, reaches: Tensor, back: Tensor
+    ) -> tuple[FrameState, Tensor]:
+        """The last two kept frames, and whether they are near the recording's at that time."""
+        s = self.settings
+        kept = future[:, s.own_kept - PAST_FRAMES : s.own_kept]
+        state = frame.to_world(self._own.layout.decode(kept).state)
+        state = state._replace(contacts=state.contacts.clamp(0, 1))
+        here, _ = self.windows.earlier(drawn, back)
+        away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
+        return state, reaches & (away < s.own_distance)
 
     def averaged(self) -> Generator:
         """A generator with the averaged weights: what is saved and used."""

@@ -122,7 +122,7 @@ class WindowSampler:
         goal = goal + settings.target_noise * torch.randn(count, 2, generator=generator, device=device)
         return Drawn(first, clip, state, patch, goal, is_random)
 
-    def earlier(self, drawn: Drawn, frames: int) -> tuple[FrameState, Tensor]:
+    def earlier(self, drawn: Drawn, frames: int | Tensor) -> tuple[FrameState, Tensor]:
         """The recorded past [B, 2, ...] `frames` before the windows' own, and whether the clip reaches that far back [B]."""
         start = self.table.clip_start[drawn.clip]
         first = drawn.first - frames

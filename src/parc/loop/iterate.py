@@ -29,12 +29,12 @@ data set comes out the same, to the byte, as that of a run never stopped.
 import contextlib
 import errno
 import gc
-import itertools
 import json
 import logging
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +43,24 @@ import torch
 
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
-from parc.correct.synthesise import read_unit, synthesise
+from parc.correct.synthesise import synthesise
 from parc.dataset.store import Dataset, DatasetWriter
 from parc.generate.generator import Generator
-from parc.generate.train import GENERATOR_FILE, train_generator
+from parc.generate.train import GENERATOR_FILE
 from parc.loop.admit import ADMISSION, DATASET, admit
 from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked
-from parc.loop.plan import LoopSettings, SynthesisPlan
+from parc.loop.machines import Machines
+from parc.loop.plan import LoopSettings
 from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
+from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
+from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.record.record import record_dataset
 from parc.run.atomic import write_bytes_atomically
+from parc.run.workers import Workers, WorkersState
 from parc.track.policy import load_actor
-from parc.track.train import ACTOR, CHECKPOINT, train_tracker
+from parc.track.train import ACTOR, CHECKPOINT
 
-RUN = "run.json"
+RUN, WORKERS = "run.json", "workers.json"
 _log = logging.getLogger("parc.loop")
 
 
@@ -70,6 +74,12 @@ class RunSources:
     """G_0: a trained generator (.safetensors); its network is the one that is trained on"""
     tracker: Path | None = None
     """pi_0: a trained actor (.safetensors), its critic beside it if there is one; its network is the one that is trained on"""
+
+    def or_shipped(self) -> "RunSources":
+        """What is not given is what is in the box."""
+        return RunSources(
+            self.dataset or shipped_motions(), self.generator or shipped_generator(), self.tracker or shipped_tracker()
+        )
 
 
 @dataclass(frozen=True)
@@ -91,24 +101,27 @@ def run_loop(
     character: Character | None = None,
     device: torch.device | str = "cpu",
     after_iteration: Callable[[int], object] | None = None,
+    machines: Machines = Machines(),
 ) -> LoopResult:
     """Do what is not yet done of a run in `folder`. `after_iteration(i)` is called after each iteration, done earlier or now."""
+    if settings.shipped:
+        sources = sources.or_shipped()
     folder, character = Path(folder).absolute(), character or humanoid()
     try:
         with locked(folder), _threads(settings.torch_threads):
             settings = with_models(settings, sources, character)
             write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources), indent=1).encode())
-            return _Run(folder, settings, sources, character, device).all(after_iteration)
+            return _Run(folder, settings, sources, character, str(device), machines).all(after_iteration)
     except OSError as error:
         raise _as_sentence(error, folder) from error
 
 
 class _Run:
     def __init__(
-        self, folder: Path, settings: LoopSettings, sources: RunSources, character: Character, device: torch.device | str
+        self, folder: Path, settings: LoopSettings, sources: RunSources, character: Character, device: str, machines: Machines
     ) -> None:
         self.folder, self.settings, self.sources = folder, settings, sources
-        self.character, self.device = character, device
+        self.character, self.device, self.machines = character, device, machines
         self.ledger = Ledger(folder)
 
     def all(self, after_iteration: Callable[[int], object] | None) -> LoopResult:
@@ -156,11 +169,8 @@ class _Run:
             "before": self._hash(first),
         }
 
-        def work(out: Path) -> dict[str, Any]:
-            clips = list(Dataset.open(before, self.character))
-            train_generator(settings, clips, out, self.character, self.device, init=first)
-            return {"clips": len(clips)}
-
+        training = GeneratorTraining(settings, before, first, self.character, self.device)
+        work = partial(run_training, training, machines=self.machines)
         self._do(f"{_name(i)}/generator", inputs, work, lambda out: [out / GENERATOR_FILE])
         return self._place(i, "generator") / GENERATOR_FILE
 
@@ -170,9 +180,10 @@ class _Run:
 
         def work(out: Path) -> dict[str, Any]:
             clear_damaged(out, out)
-            units = units_until(out, plan)
             loaded = Generator.load(generator, self.character, self.device)
-            synthesise(loaded, out, units, seed, i, plan.settings, model=model[:16])
+            units, short = range(plan.most_units), model[:16]
+            with self._workers(f"{_name(i)}/synthesis") as workers:
+                synthesise(loaded, out, units, seed, i, plan.settings, model=short, enough=plan.clips, workers=workers)
             clips = len(Dataset.open(out))
             if not clips:
                 _log.warning("iteration %d: no generated motion was valid; the data set stays as it is", i)
@@ -192,16 +203,8 @@ class _Run:
             "before": self._hash(first),
         }
 
-        def work(out: Path) -> dict[str, Any]:
-            clips = [*Dataset.open(before, self.character), *Dataset.open(generated, self.character)]
-            reached = train_tracker(self.character, clips, out, plan.settings, training, self.device, init=first)
-            return {
-                "clips": len(reached.clips),
-                "success": reached.success,
-                "tracked": reached.tracked,
-                "joint_error": reached.joint_error,
-            }
-
+        task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device)
+        work = partial(run_training, task, machines=self.machines)
         self._do(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT])
         return self._place(i, "tracker") / ACTOR
 
@@ -220,7 +223,10 @@ class _Run:
             if not len(source):
                 DatasetWriter(out, self.character).close()
                 return {"clips": 0, "recorded": 0}
-            report = record_dataset(tracker, source, out, self.character, self.device, settings, i, threads=threads)
+            with self._workers(f"{_name(i)}/recording") as workers:
+                report = record_dataset(
+                    tracker, source, out, self.character, self.device, settings, i, threads=threads, workers=workers
+                )
             return report.to_dict() | {"recorded": len(Dataset.open(out))}
 
         self._do(f"{_name(i)}/recording", inputs, work, dataset_files)
@@ -268,6 +274,20 @@ class _Run:
         numbers = ", ".join(f"{k} {v:.4g}" for k, v in entry.result.items() if isinstance(v, int | float) and math.isfinite(v))
         _log.info("%s: done in %.0f s; %s", name, entry.seconds, numbers)
 
+    @contextlib.contextmanager
+    def _workers(self, stage: str) -> Iterator[Workers]:
+        """Who does the items of a stage; how far they are is told in workers.json, for `parc status`."""
+        file = self.folder / WORKERS
+
+        def tell(state: WorkersState) -> None:
+            write_bytes_atomically(file, json.dumps({"stage": stage, **asdict(state)}).encode())
+
+        try:
+            with self.machines.workers(self.device, tell) as workers:
+                yield workers
+        finally:
+            file.unlink(missing_ok=True)
+
     def _place(self, i: int, stage: str) -> Path:
         return self.folder / _name(i) / stage
 
@@ -280,16 +300,6 @@ class _Run:
 
     def _seed(self, i: int, stage: int) -> int:
         return int(np.random.SeedSequence([self.settings.seed, i, stage]).generate_state(1)[0] >> 2)
-
-
-def units_until(out: Path, plan: SynthesisPlan) -> Iterator[int]:
-    """Unit after unit, until those that are done have given as many clips as wanted."""
-    clips = 0
-    for unit in itertools.count():
-        if clips >= plan.clips or unit >= plan.most_units:
-            return
-        yield unit
-        clips += len(read_unit(out, unit)["clips"])
 
 
 @contextlib.contextmanager

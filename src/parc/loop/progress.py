@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from parc.generate.train import METRICS_FILE
-from parc.loop.iterate import RUN
+from parc.loop.iterate import RUN, WORKERS
 from parc.loop.ledger import Ledger, LoopError, StageEntry, time_spent, working_process
 from parc.run.log import read_metrics
 from parc.track.train import METRICS
@@ -39,6 +39,8 @@ class Progress:
     seconds_left: float
     clips_joined: int
     """added to the data set so far"""
+    workers: dict[str, Any] | None = None
+    """of a stage that is done on a cluster: items done and running, machines alive and lost"""
 
 
 def read_run(folder: Path | str) -> dict[str, Any]:
@@ -75,7 +77,15 @@ def read_progress(folder: Path | str) -> Progress:
         else:
             left += expected
     i, stage = undone[0]
-    return Progress("running" if alive else "stopped", process, i, settings["iterations"], stage, share, spent, left, joined)
+    state, at_work = ("running", _workers(folder)) if alive else ("stopped", None)
+    return Progress(state, process, i, settings["iterations"], stage, share, spent, left, joined, at_work)
+
+
+def _workers(folder: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((folder / WORKERS).read_bytes())
+    except FileNotFoundError:
+        return None
 
 
 def stages_of(settings: dict[str, Any]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ Report it beside the data-against-data floor: the distance between two random ha
 
 import numpy as np
 import torch
-from scipy import linalg
 from torch import Tensor
 
 from parc.character import rotation
@@ -52,8 +51,11 @@ def frechet_distance(a: Tensor, b: Tensor) -> float:
     scale = a.std(0).clamp_min(1e-3)
     x, y = (a / scale).double().cpu().numpy(), (b / scale).double().cpu().numpy()
     cx, cy = np.cov(x, rowvar=False), np.cov(y, rowvar=False)
-    root = linalg.sqrtm(cx @ cy)
-    return float(((x.mean(0) - y.mean(0)) ** 2).sum() + np.trace(cx + cy - 2 * np.real(root)))
+    # tr (Cx Cy)^(1/2) by way of the symmetric Cx^(1/2) Cy Cx^(1/2): features that never vary make Cx Cy singular
+    values, vectors = np.linalg.eigh(cx)
+    half = (vectors * np.sqrt(values.clip(0))) @ vectors.T
+    root = np.sqrt(np.linalg.eigvalsh(half @ cy @ half).clip(0)).sum()
+    return float(((x.mean(0) - y.mean(0)) ** 2).sum() + np.trace(cx + cy) - 2 * root)
 
 
 def diversity(features: Tensor, pairs: int = 1000, seed: int = 0, against: Tensor | None = None) -> float:

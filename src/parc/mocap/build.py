@@ -13,7 +13,7 @@ does nothing. A row that fails is told and passed over.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import get_context
@@ -98,10 +98,10 @@ def build_dataset(
     work.mkdir(parents=True, exist_ok=True)
     _check_settings(work / "settings.json", settings, character)
     with DatasetWriter(out, character) as writer:
-        done = _finished(work / "report.jsonl")
+        done = read_report(work / "report.jsonl")
         todo = [row for row in rows if row.name not in done]
         workers = min(settings.workers or os.cpu_count() or 1, max(len(todo), 1))
-        with _pool(workers) as pool:
+        with worker_pool(workers) as pool:
             subjects = _calibrations(pool, rows, shortlist, character, work / "calibration.json") if todo else {}
             jobs = [(row, row.file(shortlist), subjects.get(_subject(row)), work, character, settings) for row in todo]
             for result in _as_finished(pool, jobs, 2 * workers):
@@ -110,8 +110,7 @@ def build_dataset(
                     writer.append([load_clip(path, character)])
                 path.unlink(missing_ok=True)
                 done[result.name] = result
-                with open(work / "report.jsonl", "a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(result)) + "\n")
+                add_to_report(work / "report.jsonl", [result])
                 if on_progress:
                     on_progress(len(done), len(rows), result)
         writer.compact()
@@ -193,11 +192,17 @@ def _as_finished(pool: ProcessPoolExecutor, jobs: list[Job], ahead: int) -> Iter
             yield future.result()
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """Processes of one thread each."""
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,))
 
 
-def _finished(path: Path) -> dict[str, RowResult]:
+def add_to_report(path: Path, results: Iterable[RowResult]) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
+
+
+def read_report(path: Path) -> dict[str, RowResult]:
     """Rows with a line in the report; a last line cut off by a kill does not count."""
     done: dict[str, RowResult] = {}
     for line in path.read_text().splitlines() if path.exists() else ():

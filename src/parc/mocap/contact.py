@@ -10,6 +10,7 @@ A running stance lasts a tenth of a second, three frames at 30 Hz: that is why l
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -67,12 +68,12 @@ class Event:
     votes: bool = True
     """its height can be trusted"""
 
-    @property
+    @cached_property
     def height(self) -> float:
         """m, median over its frames of the lowest point"""
         return float(np.median(self.points[..., 2].min(1)))
 
-    @property
+    @cached_property
     def centre(self) -> NDArray[np.float64]:
         """[3]"""
         return np.append(np.median(self.points[..., :2].mean(1), axis=0), self.height)

@@ -74,7 +74,7 @@ def make_clip(
     slow = replace(slow, landmarks=slow.landmarks.turned(ground.yaw))
     goals = replace(slow, landmarks=marks)
     (motion,) = refine([motion], [goals], [supports], [ground.terrain], character, settings.refine, device)
-    clip = label_touching(Clip(take.name, motion, ground.terrain, None, character.name, provenance), character)
+    clip = label_touching(Clip(take.name, motion, ground.terrain, None, character.name, provenance), character, hands)
     quality = measure_quality(clip, slow, character, ground.cost)
     edits = (
         *provenance.edits,

@@ -9,10 +9,12 @@ jerk             99th percentile over frames and bodies, m/s3
 ballistic        |a_z + 9.81| of the centre of mass in flight, mean, m/s2; NaN without flight
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import Character
@@ -24,6 +26,7 @@ from parc.metrics.skate import skate
 from parc.metrics.terrain_fit import deep_frames, penetration_mm
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.calibrate import Fitted
+from parc.mocap.goal import pad
 from parc.mocap.naming import SIDES
 
 
@@ -82,52 +85,68 @@ class Quality:
 
 def measure_quality(clip: Clip, fitted: Fitted, character: Character, conflict: float = 0.0) -> Quality:
     """Of a clip against its take in the clip's frame and at its rate."""
-    anatomy = Anatomy.of(character)
-    batch = ClipBatch.stack([clip], character)
-    pos = batch.pose.pos[0]
+    return measure_qualities(ClipBatch.stack([clip], character), [fitted], [conflict])[0]
 
-    def error(part: str) -> float:
-        """cm"""
-        off = [
-            np.linalg.norm(pos[:, anatomy.body[f"{s}_{part}"]].numpy() - fitted.landmarks[f"{s}_{part}"], axis=-1) for s in SIDES
-        ]
-        return 100 * float(np.mean(off))
+
+def measure_qualities(batch: ClipBatch, fitted: Sequence[Fitted], conflicts: Sequence[float]) -> list[Quality]:
+    """Of clips side by side, each against its own take."""
+    anatomy = Anatomy.of(batch.character)
+    pos, device = batch.pose.pos, batch.pose.pos.device
+    valid = batch.valid
+
+    def error(part: str) -> Tensor:
+        """[N] cm"""
+        off = torch.zeros(len(batch), device=device)
+        for side in SIDES:
+            place = f"{side}_{part}"
+            wanted = pad([torch.as_tensor(f.landmarks[place]).float() for f in fitted]).to(device)
+            off += ((pos[:, :, anatomy.body[place]] - wanted).norm(dim=-1) * valid).sum(1) / batch.frames
+        return 100 * off / len(SIDES)
 
     ends = [anatomy.body[f"{side}_{part}"] for part in ("ankle", "wrist") for side in SIDES]
-    feet = tuple(ends[:2])
-    touching = batch.contacts[0][:, ends] > 0.5
-    gaps = batch.body_clearance[0][:, ends][touching]
-    jerks = jerk(pos, batch.fps)
+    touching = (batch.contacts[..., ends] > 0.5) & valid.unsqueeze(-1)
+    gaps = torch.where(touching, batch.body_clearance[..., ends], torch.nan).flatten(1).nanmedian(1).values
     ballistic, floating = flight(batch)
-    return Quality(
-        seconds=len(clip.motion) / clip.motion.fps,
-        feet=error("ankle"),
-        hands=error("wrist"),
-        gap=1000 * float(gaps.median()) if len(gaps) else 0.0,
-        penetration=float(penetration_mm(batch)),
-        deep=float(deep_frames(batch)),
-        slide=100 * float(skate(batch, feet)[1].nan_to_num(0.0)),
-        skate=_lowest_part_speed(clip, character, anatomy),
-        jerk=float(jerks.flatten().quantile(0.99)) if len(jerks) and jerks.numel() < 1 << 24 else float("nan"),
-        ballistic=float(ballistic),
-        floating=float(floating),
-        conflict=conflict,
-    )
+    found = {
+        "seconds": batch.frames / batch.fps,
+        "feet": error("ankle"),
+        "hands": error("wrist"),
+        "gap": 1000 * gaps.nan_to_num(0.0),
+        "penetration": penetration_mm(batch),
+        "deep": deep_frames(batch),
+        "slide": 100 * skate(batch, tuple(ends[:2]))[1].nan_to_num(0.0),
+        "skate": _lowest_part_speed(batch, anatomy),
+        "jerk": _high_jerk(batch),
+        "ballistic": ballistic,
+        "floating": floating,
+    }
+    rows = torch.stack(list(found.values()), 1).double().tolist()
+    return [Quality(**dict(zip(found, row, strict=True)), conflict=c) for row, c in zip(rows, conflicts, strict=True)]
 
 
-def _lowest_part_speed(clip: Clip, character: Character, anatomy: Anatomy) -> float:
-    """cm/s, median over contact frames of the mean speed of the corners, weighted towards the lowest"""
-    pose = clip.motion.body_poses(character)
-    sole = torch.as_tensor(anatomy.sole).float()
-    speeds = []
-    for side in SIDES:
-        foot = anatomy.body[f"{side}_ankle"]
-        corners = pose.pos[:, None, foot] + torch.einsum("tij,cj->tci", rotation.to_matrix(pose.rot[:, foot]), sole)
-        if len(corners) < 2:
-            continue
-        weight = torch.softmax(-60 * corners[..., 2], 1)
-        (velocity,) = torch.gradient(corners, dim=0)
-        speed = (velocity.norm(dim=-1) * weight).sum(1) * clip.motion.fps
-        speeds.append(speed[clip.motion.contacts[:, foot] > 0.5])
-    together = torch.cat(speeds) if speeds else torch.zeros(0)
-    return 100 * float(together.median()) if len(together) else 0.0
+def _high_jerk(batch: ClipBatch) -> Tensor:
+    """[N] 99th percentile over frames and bodies; NaN where there are not four frames"""
+    jerks = jerk(batch.pose.pos, batch.fps)
+    if jerks.shape[1] == 0:
+        return torch.full((len(batch),), torch.nan, device=jerks.device)
+    known = torch.where(batch.valid[:, 3:, None], jerks, torch.nan).flatten(1)
+    return torch.stack([row.nanquantile(0.99) for row in known])
+
+
+def _lowest_part_speed(batch: ClipBatch, anatomy: Anatomy) -> Tensor:
+    """[N] cm/s, median over contact frames of the mean speed of the corners, weighted towards the lowest"""
+    pose, valid = batch.pose, batch.valid
+    if pose.pos.shape[1] < 2:
+        return torch.zeros(len(batch), device=pose.pos.device)
+    feet = [anatomy.body[f"{side}_ankle"] for side in SIDES]
+    sole = torch.as_tensor(anatomy.sole, device=pose.pos.device).float()
+    turns = rotation.to_matrix(pose.rot[:, :, feet])
+    corners = pose.pos[:, :, feet].unsqueeze(-2) + torch.einsum("ntfij,cj->ntfci", turns, sole)
+    weight = torch.softmax(-60 * corners[..., 2], -1)
+    (velocity,) = torch.gradient(corners, dim=1)
+    last = torch.arange(valid.shape[1], device=valid.device) == batch.frames.unsqueeze(1) - 1
+    padded = (last & (batch.frames.unsqueeze(1) < valid.shape[1]))[..., None]
+    speed = (velocity.norm(dim=-1) * weight).sum(-1) * batch.fps
+    speed = torch.where(padded, 2 * speed, speed)  # there the frame after is the same one again
+    held = (batch.contacts[..., feet] > 0.5) & valid.unsqueeze(-1)
+    return 100 * torch.where(held, speed, torch.nan).flatten(1).nanmedian(1).values.nan_to_num(0.0)

@@ -6,6 +6,8 @@ held beside it. Only parts that stood still in the source are held, so a foot ma
 
 Points far from the terrain cannot come near it in a few dozen steps, so distances are taken of near points only; which those are
 is decided again every `renew` steps.
+
+Where the body is known to fly, its centre of mass is asked to fall at 9.81 m/s2.
 """
 
 from collections.abc import Sequence
@@ -14,15 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import Character
+from parc.character.inertia import centre_of_mass
 from parc.character.kinematics import BodyPose
 from parc.character.surface import Surface, surface_points, world_points
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.calibrate import Fitted
-from parc.mocap.closed_form import start_pose
+from parc.mocap.check import GRAVITY
+from parc.mocap.closed_form import StartPose, start_pose
 from parc.mocap.contact import PARTS
 from parc.mocap.fit import Fit, FitSettings
 from parc.mocap.goal import Goals, frame_mean, pad
@@ -47,6 +52,8 @@ class RefineSettings:
     """steps between choices of points to watch"""
     soft: float = 0.002
     """m under which a distance counts by its square"""
+    ballistic: float = 60.0
+    """of squared second differences of the centre of mass against a fall, in flight, 1/m2"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +87,21 @@ def refine(
     character: Character,
     settings: RefineSettings = RefineSettings(),
     device: torch.device | str = "cpu",
+    turned: Sequence[StartPose] | None = None,
+    flying: Sequence[NDArray[np.bool_]] | None = None,
 ) -> list[Motion]:
-    """Motions on their terrains, contacts set; all arguments turned and lifted to the terrains' frame."""
+    """Motions on their terrains, contacts set; all arguments turned and lifted to the terrains' frame.
+
+    How bodies should be turned is taken from the landmarks, or from `turned` where it is known; `flying` [T] says when nothing
+    touches the ground.
+    """
     anatomy = Anatomy.of(character)
-    starts = [start_pose(character, f) for f in fitted]
-    goals = Goals.stack(character, fitted, starts, device)
+    turned = turned or [start_pose(character, f) for f in fitted]
+    goals = Goals.stack(character, fitted, turned, device)
     problem = Fit(character, motions, goals, settings.fit)
     ground = _GroundTerms(character, anatomy, goals.valid, Anchors.of(supports, device), list(terrains), settings)
+    if flying is not None and any(f.any() for f in flying):
+        ground.falls = _Falls.of(flying, goals.valid, motions[0].fps)
     problem.solve(ground)
     labels = [torch.as_tensor(s.contacts.labels(anatomy, len(character))) for s in supports]
     return problem.results(labels, motions[0].fps)
@@ -101,6 +116,18 @@ class _Watched(NamedTuple):
     """[N, M, 3] in its body's frame"""
     real: Tensor
     """1, or 0 for a filler"""
+
+
+class _Falls(NamedTuple):
+    inside: Tensor
+    """[N, T-2] 1 where a frame and its neighbours are in the air"""
+    drop: float
+    """m, second difference of a falling height"""
+
+    @classmethod
+    def of(cls, flying: Sequence[NDArray[np.bool_]], valid: Tensor, fps: float) -> "_Falls":
+        free = pad([torch.as_tensor(f).float() for f in flying], zeros=True).to(valid.device) * valid
+        return cls(free[:, 1:-1] * torch.maximum(free[:, 2:], free[:, :-2]), GRAVITY / fps**2)
 
 
 class _GroundTerms:
@@ -124,8 +151,10 @@ class _GroundTerms:
         self.hands = torch.tensor([anatomy.body[f"{side}_wrist"] for side in ("left", "right")], device=device)
         rows = self.surface.by_body[self.hands]
         self.hand_points = self.surface.points[rows]
+        self.character = character
         self.steps = 0
         self.watched: _Watched | None = None
+        self.falls: _Falls | None = None
 
     def __call__(self, pose: BodyPose) -> Tensor:
         """[N]"""
@@ -138,6 +167,10 @@ class _GroundTerms:
         slip = (along - place[..., :2]).square().sum(-1) * held
         gap = _soft((lowest - place[..., 2]).abs(), s.soft) * held
         loss = s.anchor * frame_mean(slip.sum(-1), self.valid) + s.contact * frame_mean(gap.sum(-1), self.valid)
+        if self.falls is not None:
+            height = centre_of_mass(self.character, pose)[..., 2]
+            second = height[:, 2:] - 2 * height[:, 1:-1] + height[:, :-2] + self.falls.drop
+            loss = loss + s.ballistic * frame_mean(second.square() * self.falls.inside, self.valid[:, 2:])
         return loss + s.penetration * self._penetration(pose)
 
     def _penetration(self, pose: BodyPose) -> Tensor:

@@ -48,7 +48,7 @@ def warp(
     for (_, limb), (track, touching) in limbs.items():
         w = (1.0 if limb == "foot" else settings.hand_share) * touching[:, None]
         total, weight = total + w * track, weight + w
-    trunk = _filled(total / weight, weight[:, 0] > 0.01, eased=False)
+    trunk = filled(total / weight, weight[:, 0] > 0.01, eased=False)
     trunk = ndimage.gaussian_filter1d(trunk, settings.trunk_smoothing * fps, axis=0, mode="nearest")
     offsets = {}
     for (side, limb), (track, touching) in limbs.items():
@@ -79,10 +79,10 @@ def _limb_track(supports: Supports, shifts: Sequence[Array], side: str, limb: st
             total[e.start : e.stop] += shift
             count[e.start : e.stop] += 1
     touching = count > 0
-    return _filled(total / np.maximum(count, 1)[:, None], touching), touching
+    return filled(total / np.maximum(count, 1)[:, None], touching), touching
 
 
-def _filled(track: Array, known: NDArray[np.bool_], eased: bool = True) -> Array:
+def filled(track: Array, known: NDArray[np.bool_], eased: bool = True) -> Array:
     """Unknown stretches led from the known frame before to the one after; the nearest known one at the ends."""
     if not known.any():
         return np.zeros_like(track)

@@ -19,6 +19,12 @@ def shipped_tracker() -> Path:
     return _shipped("tracker")
 
 
+def shipped_motions() -> Path | None:
+    """The data set in the box, if there is one."""
+    folder = _FOLDER / "motions"
+    return folder if (folder / "index.json").is_file() else None
+
+
 def _shipped(name: str) -> Path:
     file = _FOLDER / f"{name}.safetensors"
     if not file.is_file():

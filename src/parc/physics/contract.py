@@ -5,8 +5,12 @@ or with single limits (measured: 71 % success falls to 25 % and 21 %).
 """
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from parc.errors import ParcError
+from parc.errors import ParcError, SettingsError
+
+_SINKING_CONTACT = {"contact_time": 0.015, "contact_impedance": (0.9, 0.95), "contact_depth": 0.001, "contact_margin": 0.0}
+"""what contracts stored before contacts were part of them mean"""
 
 
 class ContractError(ParcError):
@@ -25,15 +29,40 @@ class Contract:
     """times the character's PD gains"""
     friction: float = 1.0
     """sliding friction of body on terrain"""
+    contact_time: float = 1 / 60
+    """s, time constant of a contact's critically damped spring; MuJoCo takes no less than two physics steps"""
+    contact_impedance: tuple[float, float] = (0.9, 0.97)
+    """share of the other forces that a contact withstands at first touch and at `contact_depth`; the rest sinks in"""
+    contact_depth: float = 0.002
+    """m over which the impedance rises"""
+    contact_margin: float = 0.003
+    """m above the ground at which contact begins: a body at rest stays 2 mm over it, a landing one ends about on it"""
     character: str = ""
     """fingerprint of the character"""
+
+    def __post_init__(self) -> None:
+        first, last = self.contact_impedance
+        if not (0 < first <= last < 1 and self.contact_time > 0 and self.contact_depth > 0 and 0 <= self.contact_margin < 0.02):
+            raise SettingsError(
+                f"contact_impedance is {self.contact_impedance}, contact_time {self.contact_time} s, contact_depth "
+                f"{self.contact_depth} m, contact_margin {self.contact_margin} m; expected two rising numbers between 0 and 1, "
+                "times and depths above 0, a margin from 0 to 2 cm"
+            )
+
+    @staticmethod
+    def completed(stored: dict[str, Any]) -> dict[str, Any]:
+        """A contract from a file, with what older files leave unsaid."""
+        return _SINKING_CONTACT | stored
 
     @property
     def timestep(self) -> float:
         return 1.0 / (self.control_hz * self.substeps)
 
+    def differences(self, policy: "Contract") -> list[str]:
+        """What this world has otherwise than the policy's, a sentence part each."""
+        mine, theirs = asdict(self), asdict(policy)
+        return [f"{k} is {mine[k]}, the policy needs {theirs[k]}" for k in mine if mine[k] != theirs[k]]
+
     def check_matches(self, other: "Contract") -> None:
-        mine, theirs = asdict(self), asdict(other)
-        wrong = [f"{k} is {mine[k]}, the policy needs {theirs[k]}" for k in mine if mine[k] != theirs[k]]
-        if wrong:
+        if wrong := self.differences(other):
             raise ContractError("the world does not fit the policy: " + "; ".join(wrong))

@@ -31,8 +31,6 @@ WINDOW = 7
 HALF_HEIGHT = 3.0
 """m; a column of ground is a box of twice this height, so relief of up to 6 m inside the window is solid"""
 SOLVER_ITERATIONS = 10
-CONTACT_SOLREF = (0.015, 1.0)
-"""s and damping ratio of a contact's spring"""
 _BODY_BIT, _GROUND_BIT = 1, 2
 _SENSOR_SLOTS = 16
 """contacts one body can have with the ground before Warp's sensor stops sorting them (the found flag stays right)"""
@@ -195,7 +193,9 @@ def _add_shape(node: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
 def _set_contact(geom: mujoco.MjsGeom, contract: Contract, own: int, other: int) -> None:
     geom.contype, geom.conaffinity, geom.condim = own, other, 3
     geom.friction = (contract.friction, 0.005, 0.0001)
-    geom.solref[:] = CONTACT_SOLREF
+    geom.solref[:] = (contract.contact_time, 1.0)
+    geom.solimp[:] = (*contract.contact_impedance, contract.contact_depth, 0.5, 2.0)
+    geom.margin = 0.5 * contract.contact_margin  # MuJoCo adds those of the two geoms
 
 
 def _add_contact_sensors(spec: mujoco.MjSpec, character: Character) -> None:

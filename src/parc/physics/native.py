@@ -45,6 +45,7 @@ class NativeWorld(World):
         self.body_pos, self.body_rot = torch.zeros(num_worlds, bodies, 3), torch.zeros(num_worlds, bodies, 4)
         self.contacts = torch.zeros(num_worlds, bodies)
         self.diverged = torch.zeros(num_worlds, dtype=torch.bool)
+        self.idle = torch.zeros(num_worlds, dtype=torch.bool)
         self.terrain_row = torch.zeros(num_worlds, dtype=torch.long)
         self._bank = TerrainBatch.stack([Terrain.flat((1, 1), cell=cell)])
         self._publish()
@@ -69,7 +70,7 @@ class NativeWorld(World):
         self.check_targets(targets)
         self._check_rows()
         self.diverged |= ~targets.isfinite().all(-1)
-        moving = ~self.diverged
+        moving = ~(self.diverged | self.idle)
         good_qpos, good_qvel = self._qpos.clone(), self._qvel.clone()
         self._ctrl.copy_(targets)
         self._window.copy_(window_boxes(self._bank, self.terrain_row, self._qpos[:, :2]))

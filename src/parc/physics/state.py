@@ -207,6 +207,17 @@ def motion_to_qvel(character: Character, motion: Motion) -> Tensor:
     return torch.cat([first, inner, last])
 
 
+def qpos_to_qvel(character: Character, qpos: Tensor, length: Tensor, fps: float) -> Tensor:
+    """`motion_to_qvel` of many motions laid end to end: qpos [F, nq] of motions of so many frames [C] to [F, nv]."""
+    last = torch.cumsum(length, 0) - 1
+    of_frame = torch.repeat_interleave(torch.arange(len(length), device=length.device), length)
+    at = torch.arange(len(qpos), device=qpos.device)
+    before = torch.maximum(at - 1, (last - length + 1)[of_frame])
+    after = torch.minimum(at + 1, last[of_frame])
+    step = qpos_difference(character, qpos[before], qpos[after], 1.0 / fps)
+    return step / (after - before).clamp_min(1).unsqueeze(-1)
+
+
 def _short_way(q: Tensor) -> Tensor:
     return torch.where(q[..., 3:] < 0, -q, q)
 

@@ -44,8 +44,8 @@ except ImportError as error:
         f"physics on the GPU needs MuJoCo Warp ({error}); install it with: pip install 'parc-motion[gpu]', or use the device cpu"
     ) from error
 
-CONSTRAINTS_PER_WORLD = 128
-"""rows of the solver a world may use; the most seen in a day of parkour training is 116"""
+CONSTRAINTS_PER_WORLD = 160
+"""rows of the solver a world may use; the most seen in parkour training is 116, without a contact margin, which adds some"""
 CONTACTS_PER_WORLD = 12
 """of the buffer that all worlds share; the average is 4.5"""
 SPARE_CONTACTS = 256
@@ -113,6 +113,7 @@ class WarpWorld(World):
         self.body_pos, self.body_rot = torch.zeros(n, bodies, 3, device=device), torch.zeros(n, bodies, 4, device=device)
         self.contacts = torch.zeros(n, bodies, device=device)
         self.diverged = torch.zeros(n, dtype=torch.bool, device=device)
+        self.idle = torch.zeros(n, dtype=torch.bool, device=device)
         self.terrain_row = torch.zeros(n, dtype=torch.long, device=device)
         parked = torch.tensor(self.model.qpos0, dtype=torch.float32)
         parked[2] = warp_kernels.PARKED_HEIGHT

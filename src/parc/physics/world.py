@@ -7,9 +7,9 @@ Two engines implement it: `native` (MuJoCo on CPU threads) and `warp` (MuJoCo Wa
 order a quaternion (ball, wxyz) or an angle (hinge); qvel: root linear velocity (world), root angular velocity (root frame), then
 3 or 1 a joint. `parc.physics.state` converts to and from motion frames.
 
-The tensors are for reading, except `terrain_row`; a state is changed by `reset` alone. A world whose state stops being finite,
-or whose targets are not finite, is put back to its last good state and stands still there, its `diverged` flag set, until
-it is reset.
+The tensors are for reading, except `terrain_row` and `idle`; a state is changed by `reset` alone. A world whose state stops
+being finite, or whose targets are not finite, is put back to its last good state and stands still there, its `diverged` flag
+set, until it is reset.
 """
 
 from abc import ABC, abstractmethod
@@ -51,6 +51,9 @@ class World(ABC):
     """[N, B] 1 where the body touched the terrain in the last substep, else 0; 0 after a reset"""
     diverged: Tensor
     """[N] bool: state not finite or absurdly fast since the last reset of that world; such a world stands still until reset"""
+    idle: Tensor
+    """[N] bool, written by the caller: worlds nobody looks at. The CPU leaves them out of a step; a GPU gains nothing by that and
+    steps them all the same"""
     terrain_row: Tensor
     """[N] long: which terrain of the bank each world is on; write into it together with `reset`"""
 

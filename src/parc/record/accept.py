@@ -8,8 +8,9 @@ counts as meant if the reference has it within `slack` frames, and the other way
 
 This is the F1 score of the contacts but for the half of the frames, which keep a stretch with few contacts from being judged
 by a single one of them. Other bodies are judged one-sidedly: a contact nobody meant is a fault, a meant one that does not come
-is none. Bodies that are their own mirror image (pelvis, torso, head) are the trunk, for which less is allowed. A reference
-without any label says nothing about contacts and is not judged by them.
+is none; and where the reference itself is within `near` of the ground, touching it is no fault, labelled or not (a back that
+rolls over the floor has no label). Bodies that are their own mirror image (pelvis, torso, head) are the trunk, for which less is
+allowed. A reference without any label says nothing about contacts and is not judged by them.
 """
 
 import math
@@ -43,6 +44,8 @@ class AcceptSettings:
     """share of frames in which another body than hands, feet and trunk may touch the ground unmeant"""
     slack: int = 4
     """frames between a contact and its label"""
+    near: float = 0.04
+    """m between ground and a body of the reference, other than hands and feet, within which touching is no fault"""
     on_terrain: bool = True
     """the root must stay above the map"""
 
@@ -92,8 +95,14 @@ def lean(reference: Clip, attempt: Attempt) -> Tensor:
     return rotation.angle(rotation.difference(attempt.motion.root_rot, meant)).abs()
 
 
-def judge(character: Character, reference: Clip, stretch: Stretch, settings: AcceptSettings = AcceptSettings()) -> Judgement:
-    """A stretch of an attempt at `reference`."""
+def judge(
+    character: Character,
+    reference: Clip,
+    stretch: Stretch,
+    settings: AcceptSettings = AcceptSettings(),
+    near: Tensor | None = None,
+) -> Judgement:
+    """A stretch of an attempt at `reference`, whose bodies are near the ground where near [T, B] (`parc.track.nearness`)."""
     attempt, fps = stretch.attempt, reference.motion.fps
     first, last = stretch.begin - attempt.start, stretch.stop - attempt.start
     error, root = attempt.errors[first:last], attempt.motion.root_pos[first:last]
@@ -120,7 +129,7 @@ def judge(character: Character, reference: Clip, stretch: Stretch, settings: Acc
         ("root_lean_max", settings.worst_lean, "rad"),
     ]
     if bool((reference.motion.contacts > 0.5).any()):
-        losses |= contact_quality(character, reference.motion.contacts > 0.5, simulated, stretch.begin, settings.slack)
+        losses |= contact_quality(character, reference.motion.contacts > 0.5, simulated, stretch.begin, settings.slack, near)
         limits.append(("trunk_contact", settings.trunk_contact, "of the frames"))
         limits.append(("strange_contact", settings.strange_contact, "of the frames"))
         if losses["contact_agreement"] < settings.contact_agreement:
@@ -131,7 +140,9 @@ def judge(character: Character, reference: Clip, stretch: Stretch, settings: Acc
     return Judgement(tuple(reasons), losses)
 
 
-def contact_quality(character: Character, meant: Tensor, simulated: Tensor, begin: int, slack: int) -> dict[str, float]:
+def contact_quality(
+    character: Character, meant: Tensor, simulated: Tensor, begin: int, slack: int, near: Tensor | None = None
+) -> dict[str, float]:
     """Labels [T, B] of a whole reference against contacts [F, B] of frames begin .. begin + F - 1."""
     stop = begin + len(simulated)
     unmeant = simulated & ~spread(meant, slack)[begin:stop]
@@ -139,12 +150,13 @@ def contact_quality(character: Character, meant: Tensor, simulated: Tensor, begi
     keys = list(character.key_bodies)
     touching, wanted = int(simulated[:, keys].sum()), int(meant[begin:stop, keys].sum())
     wrong = int(unmeant[:, keys].sum()) + int(missed[:, keys].sum())
+    fault = unmeant if near is None else unmeant & ~spread(near, slack)[begin:stop]
     trunk = [b for b in range(character.num_bodies) if _is_trunk(character, b)]
     others = [b for b in range(character.num_bodies) if b not in keys and b not in trunk]
     return {
         "contact_agreement": 1.0 - wrong / (touching + wanted + 0.5 * len(simulated)),
-        "trunk_contact": float(unmeant[:, trunk].any(-1).float().mean()),
-        "strange_contact": float(unmeant[:, others].any(-1).float().mean()),
+        "trunk_contact": float(fault[:, trunk].any(-1).float().mean()),
+        "strange_contact": float(fault[:, others].any(-1).float().mean()),
     }
 
 

@@ -186,16 +186,20 @@ def _run_part(
         alive = alive & ~env.failed
         steps += alive
         alive = alive & ~env.at_end
+        env.world.idle.copy_(~alive)
         if on_step is not None:
             on_step()
     reached = (steps >= left - END_SLACK).tolist()
     tracked, divergence = steps.tolist(), broke.tolist()
-    qpos, touch, error = (torch.stack(rows, 1)[: len(runs)].cpu() for rows in (states, contacts, errors))
-    root_pos, root_rot, joint_rot = qpos_to_frames(env.world.character, qpos)
+    used = max(tracked) + 1
+    qpos, touch, error = (torch.stack(rows[:used], 1)[: len(runs)] for rows in (states, contacts, errors))
+    on_device = (*qpos_to_frames(env.world.character, qpos), touch, error)
+    root_pos, root_rot, joint_rot, touch, error = (part.cpu() for part in on_device)
     attempts = []
     for k, (clip_index, first) in enumerate(runs):
         stop = tracked[k] + 1
-        frames = (root_pos[k, :stop], root_rot[k, :stop], joint_rot[k, :stop], touch[k, :stop])
-        motion = Motion(*frames, fps=simulator.fps)
+        # clones let go of the whole batch
+        pos, rot, joints, touched = (part[k, :stop].clone() for part in (root_pos, root_rot, joint_rot, touch))
+        motion = Motion(pos, rot, joints, touched, fps=simulator.fps)
         attempts.append(Attempt(clip_index, first, motion, error[k, :stop], reached[k], divergence[k]))
     return attempts

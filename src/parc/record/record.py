@@ -10,6 +10,7 @@ and a unit's file is written after its clips are. A unit that was interrupted is
 then found to be there. A folder that holds another recording is refused.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
@@ -30,7 +32,9 @@ from parc.record.clip import mirrored_clip, path_progress, recorded_clip
 from parc.record.report import ClipOutcome, Fate, RecordReport
 from parc.record.stretch import Stretch, StretchSettings, choose_stretches
 from parc.run.atomic import write_bytes_atomically
-from parc.track.policy import load_actor
+from parc.run.workers import LOCAL, Workers
+from parc.track.nearness import near_ground
+from parc.track.policy import TrainedActor, load_actor
 
 RECORDING = "recording.json"
 
@@ -72,34 +76,53 @@ def record_dataset(
     on_clip: Callable[[ClipOutcome], None] | None = None,
     worlds: int = 0,
     threads: int = 0,
+    workers: Workers = LOCAL,
 ) -> RecordReport:
     """Record clips into the data set `out`, going on where an earlier call stopped.
 
-    on_clip is called after each clip recorded by this call; worlds and threads as for `Simulator`.
+    on_clip is called after each clip recorded by this call; worlds and threads as for `Simulator`, workers as in `parc.run`.
     """
     if not len(source):
         raise DatasetError("there are no clips to record")
     trained = load_actor(actor_file, character, device)
-    simulator = Simulator(trained, device, worlds, threads)
     tracker = hashlib.sha256(Path(actor_file).read_bytes()).hexdigest()[:16]
     size = settings.clips_per_unit or (64 if torch.device(device).type == "cpu" else 1024)
     out = Path(out)
-    with DatasetWriter(out, character) as writer:
+    markers = [out / "units" / f"{unit:06d}.json" for unit in range(-(-len(source) // size))]
+    missing = [unit for unit, marker in enumerate(markers) if not marker.exists()]
+    references = ([source[i] for i in range(u * size, min((u + 1) * size, len(source)))] for u in missing)
+    made = workers.map(RecordJob(trained, device, worlds, threads, tracker, iteration, settings), references)
+    with DatasetWriter(out, character) as writer, contextlib.closing(made):
         _claim(out, len(writer), tracker, settings, iteration, size, _names(source))
         outcomes: list[ClipOutcome] = []
-        for unit, first in enumerate(range(0, len(source), size)):
-            marker = out / "units" / f"{unit:06d}.json"
+        for marker in markers:
             if marker.exists():
                 outcomes += [ClipOutcome.from_dict(row) for row in json.loads(marker.read_bytes())]
                 continue
-            references = [source[i] for i in range(first, min(first + size, len(source)))]
-            done, recordings = record_unit(simulator, references, tracker, iteration, settings)
+            done, recordings = next(made)
             writer.append([clip for clip in recordings if clip.name not in writer])
             write_bytes_atomically(marker, json.dumps([asdict(outcome) for outcome in done], indent=1).encode())
             outcomes += done
             for outcome in done if on_clip else ():
                 on_clip(outcome)  # type: ignore[misc]
     return RecordReport(tuple(outcomes))
+
+
+@dataclass(frozen=True, eq=False)
+class RecordJob:
+    """Units as items of work: references to (outcome of each, clips recorded)."""
+
+    trained: TrainedActor
+    device: torch.device | str
+    worlds: int
+    threads: int
+    tracker: str
+    iteration: int
+    settings: RecordSettings
+
+    def open(self) -> Callable[[Sequence[Clip]], tuple[list[ClipOutcome], list[Clip]]]:
+        simulator = Simulator(self.trained, self.device, self.worlds, self.threads)
+        return lambda references: record_unit(simulator, references, self.tracker, self.iteration, self.settings)
 
 
 def record_unit(
@@ -117,8 +140,17 @@ def record_unit(
     recordings: list[Clip] = []
     if fit:
         clips = [clip for _, clip in fit]
-        attempts = attempt_clips(simulator, clips, settings.attempt, lambda clip, a: _is_enough(character, clip, a, settings))
-        chosen = [_choose(character, clip, tries, settings) for clip, tries in zip(clips, attempts, strict=True)]
+        near = near_ground(character, clips, settings.accept.near, simulator.device)
+        of_clip = {id(clip): rows for clip, rows in zip(clips, near, strict=True)}
+
+        def is_enough(clip: Clip, attempt: Attempt) -> bool:
+            """One attempt that alone gives an accepted recording to the clip's end."""
+            stretches, _ = _choose(character, clip, of_clip[id(clip)], [attempt], settings)
+            return bool(stretches) and stretches[-1][0].complete
+
+        attempts = attempt_clips(simulator, clips, settings.attempt, is_enough)
+        tried = zip(clips, near, attempts, strict=True)
+        chosen = [_choose(character, clip, rows, tries, settings) for clip, rows, tries in tried]
         progress = path_progress(clips)
         made = [
             [recorded_clip(clip, s, losses, iteration, tracker, settings.margin, walked) for s, losses in stretches]
@@ -137,7 +169,7 @@ _Chosen = tuple[list[tuple[Stretch, dict[str, float]]], list[str]]
 """accepted stretches with their losses, and reasons of those refused"""
 
 
-def _choose(character: Character, clip: Clip, attempts: Sequence[Attempt], settings: RecordSettings) -> _Chosen:
+def _choose(character: Character, clip: Clip, near: Tensor, attempts: Sequence[Attempt], settings: RecordSettings) -> _Chosen:
     """Choose, judge, and choose again without the attempts whose stretches were refused, until all are accepted."""
     left = [trusted(clip, attempt, settings.accept) for attempt in attempts]
     reasons: list[str] = []
@@ -146,7 +178,7 @@ def _choose(character: Character, clip: Clip, attempts: Sequence[Attempt], setti
     reasons += [f"from frame {a.start}: the simulation broke at frame {a.stop}" for a in attempts if a.diverged]
     while True:
         stretches = choose_stretches(left, settings.attempt.settle, clip.motion.fps, settings.stretch)
-        judged = [(s, judge(character, clip, s, settings.accept)) for s in stretches]
+        judged = [(s, judge(character, clip, s, settings.accept, near)) for s in stretches]
         refused = [(s, j) for s, j in judged if not j.accepted]
         if not refused:
             break
@@ -160,12 +192,6 @@ def _choose(character: Character, clip: Clip, attempts: Sequence[Attempt], setti
         )
         reasons.append(f"{wanted}; the longest run was {held}")
     return [(s, j.losses) for s, j in judged], reasons
-
-
-def _is_enough(character: Character, clip: Clip, attempt: Attempt, settings: RecordSettings) -> bool:
-    """An attempt that alone gives an accepted recording to the clip's end."""
-    stretches, _ = _choose(character, clip, [attempt], settings)
-    return bool(stretches) and stretches[-1][0].complete
 
 
 def _compared(

@@ -20,14 +20,17 @@ ring r is nearer than
 
 (off: distance to the map; margin: from the point to the nearest edge of its cell), so most points look at few rings and
 leave the search early. `signed_distance_local` looks at a fixed window instead: nothing in it depends on the data, so it
-can be captured in a CUDA graph.
+can be captured in a CUDA graph. It is an operator of its own (`parc::local_distance`), which compilers leave as it is; on CUDA it
+is one kernel (`distance_kernel`) where Triton is installed.
 
 The search runs without gradient and remembers the cell that won; backward is the unit vector from the nearest point of
 that cell, which is the gradient wherever there is one, and zero on the surface itself. Heights get no gradient.
 """
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -45,9 +48,13 @@ _CHUNK_CUDA = 1 << 23
 
 def signed_distance(terrain: Terrain | TerrainBatch, points: Tensor, border: Border = "open") -> Tensor:
     """Exact distance [...] of points [..., 3] to one terrain, or of points [N, ..., 3] to N terrains."""
-    maps = _maps(terrain, points, border)
+    ground = _ground(terrain, points, border)
+    maps = _maps(*ground, terrain.cell, border == "wall", points.dtype)
     windows = _Windows(maps)
-    return _measure(maps, points, lambda query, with_winner: _search_rings(maps, windows, query, with_winner))
+    with_normal = torch.is_grad_enabled() and points.requires_grad
+    with torch.no_grad():
+        distance, normal = _measure(maps, points, lambda query: _search_rings(maps, windows, query, with_normal), with_normal)
+    return _AlongNormal.apply(points, distance, normal) if with_normal else distance
 
 
 def signed_distance_local(terrain: Terrain | TerrainBatch, points: Tensor, reach: int = 1, border: Border = "open") -> Tensor:
@@ -58,9 +65,63 @@ def signed_distance_local(terrain: Terrain | TerrainBatch, points: Tensor, reach
     """
     if reach < 1:
         raise TerrainError(f"reach is {reach} cells, expected at least 1")
-    maps = _maps(terrain, points, border)
+    heights, min_point, size = _ground(terrain, points, border)
+    with_normal = torch.is_grad_enabled() and points.requires_grad
+    rows = points.reshape(heights.shape[0], -1, 3)
+    found = local_distance(rows, heights, min_point, size, terrain.cell, reach, border == "wall", with_normal)
+    return found[0].view(points.shape[:-1])
+
+
+@torch.library.custom_op("parc::local_distance", mutates_args=())
+def local_distance(
+    points: Tensor, heights: Tensor, min_point: Tensor, size: Tensor, cell: float, reach: int, wall: bool, with_normal: bool
+) -> tuple[Tensor, Tensor]:
+    """Distances [N, M] of points [N, M, 3] and their gradients [N, M, 3] (none, and no backward, without `with_normal`).
+
+    heights [N, X, Y], min_point [N, 2] and size [N, 2] as in a `TerrainBatch`.
+    """
+    if kernel_applies(points):
+        from parc.terrain.distance_kernel import measure_on_gpu
+
+        return measure_on_gpu(points, heights, min_point, size, cell, reach, wall, with_normal)
+    return measure_local(points, heights, min_point, size, cell, reach, wall, with_normal)
+
+
+@local_distance.register_fake
+def _(
+    points: Tensor, heights: Tensor, min_point: Tensor, size: Tensor, cell: float, reach: int, wall: bool, with_normal: bool
+) -> tuple[Tensor, Tensor]:
+    return points.new_empty(points.shape[:-1]), points.new_empty(points.shape if with_normal else (0,))
+
+
+def measure_local(
+    points: Tensor, heights: Tensor, min_point: Tensor, size: Tensor, cell: float, reach: int, wall: bool, with_normal: bool
+) -> tuple[Tensor, Tensor]:
+    """`local_distance` in plain torch, on any device and in any precision."""
+    maps = _maps(heights, min_point, size, cell, wall, points.dtype)
     span = torch.arange(-reach, reach + 1, device=points.device, dtype=torch.int32)
-    return _measure(maps, points, lambda query, with_winner: _look(maps, query, span, span, with_winner))
+    return _measure(maps, points, lambda query: _look(maps, query, span, span, with_normal), with_normal)
+
+
+def kernel_applies(points: Tensor) -> bool:
+    return points.is_cuda and points.dtype == torch.float32 and points.numel() < 1 << 31 and _has_triton()
+
+
+@lru_cache(maxsize=1)
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def _keep_normal(ctx, inputs: tuple, output: tuple[Tensor, Tensor]) -> None:
+    ctx.save_for_backward(output[1])
+
+
+def _along_normal(ctx, grad: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
+    (normal,) = ctx.saved_tensors
+    return (grad.unsqueeze(-1) * normal, *[None] * 7)
+
+
+local_distance.register_autograd(_along_normal, setup_context=_keep_normal)
 
 
 def penetration_depth(terrain: Terrain | TerrainBatch, points: Tensor, border: Border = "wall") -> Tensor:
@@ -135,37 +196,44 @@ class _Query:
         return _Query(*(getattr(self, field.name).index_select(0, which) for field in fields(self)))
 
 
-def _maps(terrain: Terrain | TerrainBatch, points: Tensor, border: Border) -> _Maps:
+def _ground(terrain: Terrain | TerrainBatch, points: Tensor, border: Border) -> tuple[Tensor, Tensor, Tensor]:
+    """Heights [N, X, Y], first centres [N, 2] and sizes [N, 2] of what the points are on; refuses what does not fit together."""
     if points.shape[-1:] != (3,):
         raise TerrainError(f"points have shape {list(points.shape)}, expected [..., 3]")
     if border not in ("open", "wall"):
         raise TerrainError(f"border is '{border}', expected 'open' or 'wall'")
-    if isinstance(terrain, Terrain):
-        heights, min_point = terrain.heights[None], terrain.min_point[None]
-        last = [torch.full((1,), n - 1, dtype=torch.int32, device=heights.device) for n in terrain.size]
-        last_cell = torch.stack(last, -1)
-    else:
+    if isinstance(terrain, TerrainBatch):
         if points.dim() < 2 or points.shape[0] != len(terrain):
             raise TerrainError(f"points have shape {list(points.shape)}, expected [{len(terrain)}, ..., 3], a row a terrain")
-        heights, min_point, last_cell = terrain.heights, terrain.min_point, (terrain.size - 1).int()
-    up = 1.0 if border == "open" else -1.0
-    heights = up * heights.detach().to(points.dtype)
-    return _Maps(torch.stack([heights, -heights]), min_point.to(points.dtype), last_cell, terrain.cell, up)
+        return terrain.heights.detach(), terrain.min_point, terrain.size
+    heights = terrain.heights.detach()[None]
+    size = torch.stack([torch.full((1,), n, device=heights.device) for n in terrain.size], -1)
+    return heights, terrain.min_point[None], size
 
 
-def _measure(maps: _Maps, points: Tensor, search: Callable[[_Query, bool], None]) -> Tensor:
-    """Distances of points [..., 3], in pieces that stay in cache; the winning cells matter only to the gradient."""
-    with_winner = torch.is_grad_enabled() and points.requires_grad
+def _maps(heights: Tensor, min_point: Tensor, size: Tensor, cell: float, wall: bool, dtype: torch.dtype) -> _Maps:
+    up = -1.0 if wall else 1.0
+    heights = up * heights.to(dtype)
+    return _Maps(torch.stack([heights, -heights]), min_point.to(dtype), (size - 1).int(), cell, up)
+
+
+def _measure(maps: _Maps, points: Tensor, search: Callable[[_Query], None], with_normal: bool) -> tuple[Tensor, Tensor]:
+    """Distances [...] of points [..., 3] and, if asked for, their gradients [..., 3], in pieces that stay in cache."""
     flat = points.reshape(-1, 3)
     rows = torch.arange(maps.count, device=points.device)[:, None].expand(-1, flat.shape[0] // maps.count).reshape(-1)
     size = _CHUNK_CUDA if points.is_cuda else _CHUNK_CPU
-    parts = []
+    distances, normals = [], [flat.new_zeros(0)]
     for piece, piece_rows in zip(flat.split(size), rows.split(size), strict=True):
-        with torch.no_grad():
-            query = _locate(maps, piece, piece_rows)
-            search(query, with_winner)
-        parts.append(_distance(maps, query, piece, with_winner))
-    return torch.cat(parts).view(points.shape[:-1])
+        query = _locate(maps, piece, piece_rows)
+        search(query)
+        sign = torch.where(query.in_ground, -maps.up, maps.up)
+        distance = query.best.sqrt()
+        distances.append(sign * distance)
+        if with_normal:
+            away = _from_nearest(maps, query, sign)
+            normals.append((away * (sign / distance.clamp_min(torch.finfo(distance.dtype).tiny))[:, None]).flatten())
+    normal = torch.cat(normals)
+    return torch.cat(distances).view(points.shape[:-1]), normal.view(points.shape) if with_normal else normal
 
 
 def _locate(maps: _Maps, points: Tensor, rows: Tensor) -> _Query:
@@ -266,17 +334,6 @@ def _hand_back(query: _Query, pending: _Query, rows: Tensor | None) -> None:
         query.winner.index_copy_(0, rows, pending.winner)
 
 
-def _distance(maps: _Maps, query: _Query, points: Tensor, with_winner: bool) -> Tensor:
-    sign = torch.where(query.in_ground, -maps.up, maps.up)
-    distance = query.best.sqrt()
-    if not with_winner:
-        return sign * distance
-    with torch.no_grad():
-        away = _from_nearest(maps, query, sign)
-        normal = away * (sign / distance.clamp_min(torch.finfo(distance.dtype).tiny))[:, None]
-    return _AlongNormal.apply(points, sign * distance, normal)
-
-
 def _from_nearest(maps: _Maps, query: _Query, sign: Tensor) -> Tensor:
     """Vectors [M, 3] to the points from the nearest point of the cell, or of the edge of the map, that won."""
     cell, half = maps.cell, 0.5 * maps.cell
@@ -311,4 +368,4 @@ class _AlongNormal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
         (normal,) = ctx.saved_tensors
-        return grad[:, None] * normal, None, None
+        return grad.unsqueeze(-1) * normal, None, None

@@ -21,10 +21,12 @@ from parc.track.restart import Restart
 from parc.track.reward import (
     contact_reward,
     key_reward,
+    key_velocity_reward,
     pose_reward,
     pose_velocity_reward,
     root_reward,
     root_velocity_reward,
+    smooth_reward,
 )
 from parc.track.settings import TrackerSettings
 from parc.track.terminate import body_limits, pose_lost
@@ -44,6 +46,7 @@ class TrackEnv:
         self.restart = Restart(library, settings.restart, world.contract.control_hz)
         self._limits = body_limits(character, settings.termination, device)
         self._reward_weights = torch.tensor(settings.reward.weights, device=device)
+        self._rate = float(world.contract.control_hz)
         self._longest = round(settings.termination.longest * world.contract.control_hz)
         world.set_terrains(library.bank)
 
@@ -53,6 +56,10 @@ class TrackEnv:
         self.clip, self.frame, self.age = (zeros(n, dtype=torch.long) for _ in range(3))
         """[N] clip, frame in it, control steps since the episode's start"""
         self.action, self.targets = zeros(n, character.num_dof), zeros(n, character.num_dof)
+        self._offset, self._last_offset = zeros(n, character.num_dof), zeros(n, character.num_dof)
+        """[N, D] rad, targets less the reference's pose, of this control step and the last"""
+        self._last_keys = zeros(n, self.anatomy.num_keys, 3)
+        """[N, K, 3] where the key bodies were before this control step"""
         self.contacts = zeros(n, character.num_bodies)
         """[N, B] the world's, or the reference's in the first frame of an episode, where the world knows none yet"""
         self.observation = zeros(n, self.observer.layout.size)
@@ -77,6 +84,7 @@ class TrackEnv:
         """New episodes everywhere, drawn like any other start; statistics are kept."""
         self._counting.fill_(1.0)
         self._age_limit.fill_(self._longest)
+        self.world.idle.zero_()
         self._uniform.uniform_(generator=self._generator)
         everyone = torch.ones_like(self.failed)
         self._start(everyone, self.restart.draw(self._uniform[:, :2]), 1.0)
@@ -86,6 +94,7 @@ class TrackEnv:
         """Episodes for evaluation: given clips and frames [N], start noise where noisy [N]; nothing is counted, no time-out."""
         self._counting.fill_(0.0)
         self._age_limit.fill_(_NEVER)
+        self.world.idle.zero_()
         self._uniform.uniform_(generator=self._generator)
         self._start(torch.ones_like(self.failed), self.library.row(clip, frame), noisy.float().unsqueeze(-1))
         self._observe()
@@ -108,11 +117,12 @@ class TrackEnv:
 
     def _take_action(self) -> None:
         shaped = self.action.clamp(-4.0, 4.0) * self.anatomy.action_reach
-        if self.settings.action.residual:
-            row = self.library.row(self.clip, self.frame + self.settings.action.lead)
-            self.targets.copy_(shaped + self.library.dof.index_select(0, row))
-        else:
-            self.targets.copy_(shaped + self.anatomy.action_centre)
+        pose = self.library.dof.index_select(0, self.library.row(self.clip, self.frame + self.settings.action.lead))
+        self.targets.copy_(shaped + (pose if self.settings.action.residual else self.anatomy.action_centre))
+        fresh = (self.age == 0).unsqueeze(-1)
+        offset = self.targets - pose
+        self._last_offset.copy_(torch.where(fresh, offset, self._offset))
+        self._offset.copy_(offset)
 
     def _judge(self) -> None:
         """Everything after physics. The order matters: judge the old episode, then start the new one, then observe."""
@@ -145,6 +155,7 @@ class TrackEnv:
         body_distance = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(body_pos)).norm(dim=-1)
         root_distance = (world.body_pos[:, 0] - body_pos[:, 0]).norm(dim=-1)
         root_angle = angle_between(world.body_rot[:, 0], root_rot)
+        keys = world.body_pos.index_select(1, anatomy.key_body)
         root_matrix = observer.algebra.matrix(world.body_rot[:, 0])
         angular = observer.angular_velocity(root_matrix, world.qvel)
         joint_rot = observer.joint_rotations(world.body_rot)
@@ -155,7 +166,9 @@ class TrackEnv:
                 root_reward(root_distance, root_angle),
                 root_velocity_reward(world.qvel[:, :3], qvel[:, :3], angular, library.root_angular.index_select(0, row)),
                 key_reward(body_distance.index_select(1, anatomy.key_body)),
-                contact_reward(world.contacts, library.contacts.index_select(0, row)),
+                contact_reward(world.contacts, library.contacts.index_select(0, row), library.may_touch.index_select(0, row)),
+                key_velocity_reward((keys - self._last_keys) * self._rate, library.key_velocity.index_select(0, row)),
+                smooth_reward(self._offset - self._last_offset),
             ],
             -1,
         )
@@ -180,6 +193,7 @@ class TrackEnv:
 
     def _observe(self) -> None:
         world, library = self.world, self.library
+        self._last_keys.copy_(world.body_pos.index_select(1, self.anatomy.key_body))
         ahead = library.row(self.clip.unsqueeze(1), self.frame.unsqueeze(1) + self.observer.steps)
         targets = library.targets.index_select(0, ahead.view(-1)).view(*ahead.shape, -1)
         state = BodyState(world.qvel, world.body_pos, world.body_rot, self.contacts)

@@ -103,6 +103,8 @@ class PPO:
         self._actor_lr, self._critic_lr = self.actor_rate.clone(), self.critic_rate.clone()
         self._average_weight = torch.zeros((), device=device)
         self._updates = 0
+        self.actor_waits = 0
+        """updates in which only the critic learns, while the optimiser gets to know the actor's gradients"""
         groups = [{"params": [self.actor_flat], "lr": self._actor_lr}, {"params": [self.critic_flat], "lr": self._critic_lr}]
         self.optimiser = torch.optim.Adam(groups, fused=True, capturable=device.type == "cuda")
 
@@ -158,7 +160,9 @@ class PPO:
     def update(self) -> Tensor:
         """All epochs; returns the means of (kl, clipped, value_loss, policy_loss) over the last one, on the device."""
         s, total = self.settings, self.rewards.numel()
-        self._actor_lr.copy_(self.actor_rate * self._rate_factor)
+        waits = self.actor_waits > 0
+        self.actor_waits = max(0, self.actor_waits - 1)
+        self._actor_lr.copy_(self.actor_rate * self._rate_factor * (0.0 if waits else 1.0))
         self._critic_lr.copy_(self.critic_rate * self._rate_factor)
         for _ in range(s.epochs):
             order = torch.randperm(total, device=self.rewards.device, generator=self._generator)
@@ -172,9 +176,12 @@ class PPO:
                 self._average_weight.fill_(1.0 - min(s.average, (1.0 + self._updates) / (10.0 + self._updates)))
                 self._updates += 1
                 self._one_minibatch()
-        metrics = self._sums / self._count
-        self.group.mean_([metrics])
-        self._adapt_rate(metrics[0])
+            metrics = self._sums / self._count
+            self.group.mean_([metrics])
+            if s.stop_kl > 0:
+                self._actor_lr.mul_(metrics[0] < s.stop_kl)
+        if not waits:
+            self._adapt_rate(metrics[0])
         return metrics
 
     def set_progress(self, progress: float) -> None:
@@ -253,6 +260,7 @@ class PPO:
             "averaged": self.averaged_flat,
             "actor_rate": self.actor_rate,
             "updates": torch.tensor(self._updates),
+            "actor_waits": torch.tensor(self.actor_waits),
             **{f"normalizer.{name}": value for name, value in self.policy.normalizer.state_dict().items()},
         }
         for name, flat in (("actor", self.actor_flat), ("critic", self.critic_flat)):
@@ -265,6 +273,7 @@ class PPO:
             flat.copy_(tensors[name])
         self.actor_rate.copy_(tensors["actor_rate"])
         self._updates = int(tensors["updates"])
+        self.actor_waits = int(tensors["actor_waits"])
         normalizer = self.policy.normalizer
         normalizer.load_state_dict({name: tensors[f"normalizer.{name}"] for name in normalizer.state_dict()})
         for name, flat in (("actor", self.actor_flat), ("critic", self.critic_flat)):

@@ -18,9 +18,10 @@ from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import edit as motion_edit
 from parc.motion.motion import Motion
-from parc.physics.state import motion_to_qpos, motion_to_qvel
+from parc.physics.state import frames_to_qpos, qpos_to_qvel
 from parc.terrain.terrain import TerrainBatch
 from parc.track.anatomy import Anatomy
+from parc.track.nearness import near_ground
 from parc.track.screen import Refusal, ScreenSettings, screen_clips
 
 
@@ -29,6 +30,8 @@ class ReferenceSettings:
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     mirrored: bool = False
     """train on the mirror image of every clip too; of no use to a policy that is symmetric by itself"""
+    near: float = 0.0
+    """m from the ground within which an unlabelled body may touch it (`parc.track.nearness`); 0: labels are all there is"""
 
 
 _STANDARD = ReferenceSettings()
@@ -55,8 +58,12 @@ class ReferenceLibrary:
     """[F, 4] xyzw"""
     root_angular: Tensor
     """[F, 3] world, rad/s"""
+    key_velocity: Tensor
+    """[F, K, 3] world, m/s, mean over the step that led to the frame"""
     contacts: Tensor
-    """[F, B]"""
+    """[F, B] labels"""
+    may_touch: Tensor
+    """[F, B] 1 where touching is not asked for but no fault either"""
     dof: Tensor
     """[F, D] motor targets that ask for the frame's pose"""
     targets: Tensor
@@ -91,21 +98,24 @@ def build_library(
 ) -> ReferenceLibrary:
     """Screens the clips, brings them to the control rate, and lays them out."""
     clips = [_at_rate(clip, fps) for clip in clips]
-    kept, refused = screen_clips(character, clips, settings.screen)
+    for clip in clips:
+        clip.check_fits(character)
+    kept, refused = screen_clips(character, clips, settings.screen, device)
     if not kept:
         reasons = "; ".join(f"{r.clip} {r.reason}" for r in refused[:3])
         raise DatasetError(f"none of {len(clips)} clips can be tracked" + (f": {reasons}" if reasons else ""))
     if settings.mirrored:
         kept = [twin for clip in kept for twin in (clip, edit.mirror(clip, character))]
-    anatomy = Anatomy(character, "cpu")
-    columns = [_columns(anatomy, clip.motion) for clip in kept]
-    lengths = torch.tensor([len(clip.motion) for clip in kept])
-    tables = {name: torch.cat([c[name] for c in columns]).contiguous().to(device) for name in columns[0]}
+    lengths = torch.tensor([len(clip.motion) for clip in kept], device=device)
+    tables = _tables(Anatomy(character, device), [clip.motion for clip in kept], lengths, fps)
+    if settings.near > 0:
+        near = torch.cat(near_ground(character, kept, settings.near, device)).to(device)
+        tables["may_touch"] = (near & (tables["contacts"] < 0.5)).float()
     return ReferenceLibrary(
         names=tuple(clip.name for clip in kept),
-        start=(torch.cumsum(lengths, 0) - lengths).to(device),
-        length=lengths.to(device),
-        clip_of_row=torch.repeat_interleave(torch.arange(len(kept)), lengths).to(device),
+        start=torch.cumsum(lengths, 0) - lengths,
+        length=lengths,
+        clip_of_row=torch.repeat_interleave(torch.arange(len(kept), device=device), lengths),
         bank=TerrainBatch.stack([replace(clip.terrain, bounds=None) for clip in kept]).to(device),
         refused=tuple(refused),
         **tables,
@@ -118,26 +128,43 @@ def _at_rate(clip: Clip, fps: float) -> Clip:
     return clip.derived(clip.name, f"resample {fps:g}", motion=motion_edit.resample(clip.motion, fps))
 
 
-def _columns(anatomy: Anatomy, motion: Motion) -> dict[str, Tensor]:
-    """Tables of one clip. Joints are put through the DoF vector first, so that turns off a hinge's axis are gone everywhere."""
-    character = anatomy.character
-    dof = joints_to_dof(character, motion.joint_rot)
+def _tables(anatomy: Anatomy, motions: list[Motion], lengths: Tensor, fps: float) -> dict[str, Tensor]:
+    """All motions end to end. Joints go through the DoF vector first, so that turns off a hinge's axis are gone everywhere."""
+    character, device = anatomy.character, anatomy.device
+
+    def joined(parts: list[Tensor]) -> Tensor:
+        return torch.cat(parts).to(device)
+
+    root_pos, root_rot = joined([m.root_pos for m in motions]), joined([m.root_rot for m in motions])
+    contacts = joined([m.contacts for m in motions])
+    dof = joints_to_dof(character, joined([m.joint_rot for m in motions]))
     joint_rot = dof_to_joints(character, dof)
-    clean = replace(motion, joint_rot=joint_rot)
-    pose = forward_kinematics(character, motion.root_pos, motion.root_rot, joint_rot)
-    qvel = motion_to_qvel(character, clean)
+    pose = forward_kinematics(character, root_pos, root_rot, joint_rot)
+    qpos = frames_to_qpos(character, root_pos, root_rot, joint_rot)
+    qvel = qpos_to_qvel(character, qpos, lengths, fps)
     moving = joint_rot.index_select(1, anatomy.joint_body - 1)
     keys = anatomy.root_relative(pose.pos).index_select(1, anatomy.key_body)
-    sixd = rotation.to_sixd(motion.root_rot)
-    shown = [motion.root_pos, sixd, keys.flatten(1), rotation.to_sixd(moving).flatten(1), motion.contacts]
+    shown = [root_pos, rotation.to_sixd(root_rot), keys.flatten(1), rotation.to_sixd(moving).flatten(1), contacts]
     return {
-        "qpos": motion_to_qpos(character, clean),
+        "qpos": qpos,
         "qvel": qvel,
         "body_pos": pose.pos,
         "joint_rot": moving,
-        "root_rot": motion.root_rot,
-        "root_angular": rotation.rotate(motion.root_rot, qvel[:, 3:6]),
-        "contacts": motion.contacts,
+        "root_rot": root_rot,
+        "root_angular": rotation.rotate(root_rot, qvel[:, 3:6]),
+        "key_velocity": _arriving(pose.pos.index_select(1, anatomy.key_body), lengths) * fps,
+        "contacts": contacts,
+        "may_touch": torch.zeros_like(contacts),
         "dof": dof,
         "targets": torch.cat(shown, -1),
     }
+
+
+def _arriving(points: Tensor, lengths: Tensor) -> Tensor:
+    """Steps [F, K, 3] that lead to points [F, K, 3]; the first frame of a motion has that of its second."""
+    step = torch.zeros_like(points)
+    step[1:] = points.diff(dim=0)
+    first = torch.cumsum(lengths, 0) - lengths
+    second = first + (lengths > 1)
+    step[first] = torch.where((lengths > 1).view(-1, 1, 1), step[second], 0.0)
+    return step

@@ -27,15 +27,15 @@ _LEFT = 2
 class RestartSettings:
     unit: Literal["second", "clip"] = "second"
     """what failure rates are kept for"""
-    floor: float = 0.03
-    """least rate; the paper has 0.01 for clips, which leaves too little for what is mastered once many seconds stay hard"""
+    floor: float = 0.01
+    """least rate; what is mastered is held to the end of an episode, so that even so it takes most of the samples"""
     decay: float = 0.98
     """of the counts, each iteration"""
     successor: float = 0.7
     """share of the next second's rate that counts for a second"""
-    root_noise: float = 0.02
+    root_noise: float = 0.03
     """m, horizontal, uniform, either way"""
-    velocity_noise: float = 0.1
+    velocity_noise: float = 0.2
     """m/s and rad/s added to each velocity coordinate, uniform, either way"""
 
 

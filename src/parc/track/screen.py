@@ -5,13 +5,13 @@ samples (references 6-9 cm inside a box never trained). Each refusal has a reaso
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from parc.character.character import Character
-from parc.character.surface import surface_points, world_points
 from parc.dataset.clip import Clip
-from parc.physics.state import motion_to_qvel
+from parc.metrics.batch import ClipBatch
+from parc.physics.state import frames_to_qpos, qpos_to_qvel
 from parc.terrain.distance import penetration_depth
+from parc.track.nearness import grouped
 
 
 @dataclass(frozen=True)
@@ -37,42 +37,49 @@ class Refusal:
 
 def screen_clip(character: Character, clip: Clip, settings: ScreenSettings) -> Refusal | None:
     """None for a clip that is fine."""
-    clip.check_fits(character)
-    motion = clip.motion
-    if len(motion) < settings.shortest:
-        return Refusal(clip.name, f"has {len(motion)} frames, {settings.shortest} are the least")
-    pose = motion.body_poses(character)
-    points = world_points(surface_points(character), pose)
-    depth = penetration_depth(clip.terrain, points, border="open").amax(-1)
-    step = pose.pos.diff(dim=0).norm(dim=-1)
-    checks = (
-        ("is {:.3f} m inside the ground", depth, settings.deepest),
-        ("has a root that moves {:.3f} m in one frame", step[:, 0], settings.root_step),
-        ("has a body that moves {:.3f} m in one frame", step.amax(-1), settings.body_step),
-        ("has a joint that turns at {:.1f} rad/s", motion_to_qvel(character, motion)[:, 6:].abs().amax(-1), settings.joint_speed),
-    )
-    for text, values, limit in checks:
-        if reason := _worst(text, values, limit):
-            return Refusal(clip.name, reason)
-    return None
+    return _screen_group(character, [clip], settings, "cpu")[0]
 
 
-def screen_clips(character: Character, clips: list[Clip], settings: ScreenSettings) -> tuple[list[Clip], list[Refusal]]:
-    """Clips that are fine, and why the others are not."""
+def screen_clips(
+    character: Character, clips: list[Clip], settings: ScreenSettings, device: torch.device | str = "cpu"
+) -> tuple[list[Clip], list[Refusal]]:
+    """Clips that are fine, and why the others are not. All at one frame rate; measured on `device`, many at a time."""
     if not settings.enabled:
         return list(clips), []
-    kept, refused = [], []
-    for clip in clips:
-        refusal = screen_clip(character, clip, settings)
-        if refusal is None:
-            kept.append(clip)
-        else:
-            refused.append(refusal)
-    return kept, refused
+    verdicts: list[Refusal | None] = []
+    for group in grouped(clips):
+        verdicts += _screen_group(character, group, settings, device)
+    kept = [clip for clip, verdict in zip(clips, verdicts, strict=True) if verdict is None]
+    return kept, [verdict for verdict in verdicts if verdict is not None]
 
 
-def _worst(text: str, values: Tensor, limit: float) -> str | None:
-    value, frame = torch.max(values, 0)
-    if float(value) <= limit:
-        return None
-    return f"{text.format(float(value))} at frame {int(frame)}, {limit:g} is the limit"
+def _screen_group(
+    character: Character, clips: list[Clip], settings: ScreenSettings, device: torch.device | str
+) -> list[Refusal | None]:
+    batch = ClipBatch.stack(clips, character, device)
+    depth = penetration_depth(batch.terrains, batch.points, border="open").amax(-1)
+    step = torch.zeros_like(batch.pose.pos[..., 0])
+    step[:, 1:] = batch.pose.pos.diff(dim=1).norm(dim=-1)
+    rows = batch.valid
+    frames = (batch.root_pos[rows], batch.root_rot[rows], batch.joint_rot[rows])
+    qvel = qpos_to_qvel(character, frames_to_qpos(character, *frames), batch.frames, batch.fps)
+    speed = torch.zeros_like(depth)
+    speed[rows] = qvel[:, 6:].abs().amax(-1)
+    checks = (
+        ("is {:.3f} m inside the ground", depth, settings.deepest, 0),
+        ("has a root that moves {:.3f} m in one frame", step[..., 0], settings.root_step, 1),
+        ("has a body that moves {:.3f} m in one frame", step.amax(-1), settings.body_step, 1),
+        ("has a joint that turns at {:.1f} rad/s", speed, settings.joint_speed, 0),
+    )
+    worst = [[column.tolist() for column in torch.max(values * rows, 1)] for _, values, _, _ in checks]
+    verdicts: list[Refusal | None] = []
+    for i, clip in enumerate(clips):
+        reasons = [
+            f"{text.format(value[i])} at frame {int(frame[i]) - earlier}, {limit:g} is the limit"
+            for (text, _, limit, earlier), (value, frame) in zip(checks, worst, strict=True)
+            if not value[i] <= limit
+        ]
+        if len(clip.motion) < settings.shortest:
+            reasons.insert(0, f"has {len(clip.motion)} frames, {settings.shortest} are the least")
+        verdicts.append(Refusal(clip.name, reasons[0]) if reasons else None)
+    return verdicts

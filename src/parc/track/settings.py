@@ -33,7 +33,7 @@ class PolicySettings:
     std: float = 0.08
     """of the actions, at the start"""
     learn_std: bool = True
-    std_range: tuple[float, float] = (0.03, 0.3)
+    std_range: tuple[float, float] = (0.02, 0.3)
     """bounds of a learned std"""
     symmetry: Literal["canonical", "augment", "none"] = "canonical"
     """canonical: the policy is symmetric by construction; augment: half of each minibatch is mirrored; none: neither"""
@@ -63,8 +63,16 @@ class PPOSettings:
     """learning rate"""
     target_kl: float = 0.05
     """the actor's rate is raised below half of this divergence an update and lowered above twice; 0 keeps it fixed"""
-    rate_range: tuple[float, float] = (1e-4, 2e-4)
+    rate_range: tuple[float, float] = (1e-5, 2e-4)
     """bounds of the actor's rate"""
+    stop_kl: float = 0.2
+    """an epoch that has gone this far from the policy that acted is the actor's last of its update; 0: never"""
+    critic_first: int = 20
+    """updates of a warm start in which only the critic learns"""
+    warm_rate: float = 5e-5
+    """the actor's rate at a warm start"""
+    warm_std: float = 0.05
+    """least std of the actions at a warm start"""
     final_rate: float = 0.2
     """factor of both rates at the end of the budget; they fall linearly over its last 40 %"""
     gradient_norm: float = 1.0
@@ -83,7 +91,7 @@ class TrackerSettings:
     reward: RewardSettings = field(default_factory=RewardSettings)
     termination: TerminationSettings = field(default_factory=TerminationSettings)
     restart: RestartSettings = field(default_factory=RestartSettings)
-    reference: ReferenceSettings = field(default_factory=ReferenceSettings)
+    reference: ReferenceSettings = field(default_factory=lambda: ReferenceSettings(near=0.03))
     action: ActionSettings = field(default_factory=ActionSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
     ppo: PPOSettings = field(default_factory=PPOSettings)
@@ -91,12 +99,14 @@ class TrackerSettings:
 
     @classmethod
     def paper(cls) -> "TrackerSettings":
-        """Absolute targets, fixed std 0.05, failure rates by clip, no symmetry."""
+        """Absolute targets, fixed std 0.05, failure rates by clip, no symmetry, the paper's six rewards."""
         return cls(
+            reward=RewardSettings(key_velocity=0.0, smooth=0.0),
+            reference=ReferenceSettings(),
             restart=RestartSettings(unit="clip", floor=0.01, root_noise=0.0, velocity_noise=0.0),
             action=ActionSettings(residual=False, lead=0),
             policy=PolicySettings(std=0.05, learn_std=False, symmetry="none"),
-            ppo=PPOSettings(actor_rate=1e-4, target_kl=0.0, final_rate=1.0),
+            ppo=PPOSettings(actor_rate=1e-4, target_kl=0.0, final_rate=1.0, stop_kl=0.0),
         )
 
     @classmethod
@@ -109,7 +119,11 @@ class TrackerSettings:
 
 
 def from_dict(kind: type[T], values: dict[str, Any]) -> T:
-    """A settings dataclass from what `dataclasses.asdict` and JSON made of it; unknown names are errors."""
+    """A settings dataclass from what `dataclasses.asdict` and JSON made of it; unknown names are errors.
+
+    A class whose defaults have changed since files were written says in `completed` what those files meant.
+    """
+    values = getattr(kind, "completed", dict)(values)
     hints = typing.get_type_hints(kind)
     known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
     if unknown := sorted(set(values) - known):

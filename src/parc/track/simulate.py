@@ -79,6 +79,7 @@ def _track_part(trained: TrainedActor, env: TrackEnv, clips: list[Clip], starts:
         alive = alive & ~env.failed
         steps_done += alive
         alive = alive & ~env.at_end
+        env.world.idle.copy_(~alive)
         if not bool(alive.any()):
             break
     qpos, touch = torch.stack(states, 1).cpu(), torch.stack(contacts, 1).cpu()

@@ -23,8 +23,8 @@ class TerminationSettings:
     """m from the reference's body, both relative to their roots; feet are exempt"""
     grace: int = 1
     """control steps after a start without pose termination"""
-    longest: float = 10.0
-    """s of an episode"""
+    longest: float = 6.0
+    """s of an episode; the shorter, the more of the samples are starts, and starts go where the policy fails"""
 
 
 def body_limits(character: Character, settings: TerminationSettings, device: torch.device | str) -> Tensor:

@@ -14,6 +14,7 @@ With torchrun every rank simulates its own worlds; gradients, statistics and fai
 """
 
 import json
+import math
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
@@ -25,6 +26,7 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError, SettingsError
+from parc.physics.contract import Contract
 from parc.physics.engine import make_world
 from parc.physics.world import World
 from parc.run import distributed
@@ -37,7 +39,7 @@ from parc.track.network import initialise
 from parc.track.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.ppo import METRICS_OF_UPDATE, PPO
 from parc.track.reference import ReferenceLibrary, build_library
-from parc.track.settings import TrackerSettings
+from parc.track.settings import TrackerSettings, from_dict
 
 CHECKPOINT, ACTOR, CRITIC = "checkpoint.safetensors", "actor.safetensors", "critic.safetensors"
 METRICS, CLIPS = "metrics.jsonl", "clips.json"
@@ -236,6 +238,7 @@ class Trainer:
         tensors, meta = self._open(path)
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
+        self.env.world.contract.check_matches(from_dict(Contract, meta["contract"]))
         self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
         self.env.restart.load_state({n.removeprefix("restart."): t for n, t in tensors.items() if n.startswith("restart.")})
         clock = meta["clock"]
@@ -246,13 +249,20 @@ class Trainer:
             self._seed_generator(self.clock.iterations)
 
     def warm_start(self, path: Path) -> None:
-        """What was learned, from a checkpoint or from an actor file (with the critic's beside it, if there is one)."""
+        """What was learned, from a checkpoint or from an actor file (with the critic's beside it, if there is one).
+
+        It may have been learned under another contract or for other rewards: training goes on under the new ones. The critic
+        learns first. An actor set loose at once, with an optimiser that knows nothing of its gradients, forgets in one update
+        what it could (a divergence of 9 where 0.05 is wanted).
+        """
         if read_description(path).get("kind") == _KIND:
-            tensors, _ = self._open(path)
+            tensors, meta = self._open(path)
+            self._tell_changes(path, from_dict(Contract, meta["contract"]))
             self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
-            self.ppo.actor_rate.fill_(self.settings.ppo.actor_rate)
+            self._loosen()
             return
         trained = load_actor(path, self.character)
+        self._tell_changes(path, trained.contract)
         shapes = [
             (s.observation, s.policy.hidden, s.policy.activation, s.policy.symmetry) for s in (trained.settings, self.settings)
         ]
@@ -268,6 +278,18 @@ class Trainer:
             with torch.no_grad():
                 self.ppo.critic_flat.copy_(tensors["critic"])
                 self.policy.log_std.copy_(tensors["log_std"])
+        self._loosen()
+
+    def _loosen(self) -> None:
+        ppo = self.settings.ppo
+        self.ppo.actor_waits = ppo.critic_first
+        self.ppo.actor_rate.fill_(min(ppo.actor_rate, ppo.warm_rate))
+        if self.policy.log_std.requires_grad:
+            self.policy.log_std.data.clamp_min_(math.log(ppo.warm_std))
+
+    def _tell_changes(self, path: Path, theirs: Contract) -> None:
+        if self.group.is_main and (changes := self.env.world.contract.differences(theirs)):
+            print(f"{path} was trained in another world and adapts to this one: {'; '.join(changes)}", flush=True)
 
     def _open(self, path: Path) -> tuple[dict, dict]:
         tensors, meta = load_checkpoint(path)

@@ -20,7 +20,7 @@ from parc.view.ground import Ground
 from parc.view.line import Lines
 from parc.view.scene import Scene, render
 from parc.view.solid import Rounds
-from parc.view.viewpoint import ELEVATION, best_azimuth, overview_azimuth
+from parc.view.viewpoint import ELEVATION, best_azimuth, clear_view, overview_azimuth
 
 _ABOVE_GROUND = 0.05
 """m a path is drawn above its waypoints, so that tops do not swallow it"""
@@ -147,7 +147,7 @@ def close_up(clip: Clip, actors: Sequence[Actor], size: Size, room: float = 0.82
     """A camera that shows the whole body with `room` metres about the root; aim it at the root of the frame shown."""
     pos = np.concatenate([actor.pos for actor in actors])
     corners = np.array([[x, y, z] for x in (-room, room) for y in (-room, room) for z in (-0.9 * room, room)]) * [0.75, 0.75, 1]
-    return Camera.framing(actors[0].pos[0, 0] + corners, size, best_azimuth(clip.terrain, pos), ELEVATION)
+    return Camera.framing(actors[0].pos[0, 0] + corners, size, *clear_view(clip.terrain, pos))
 
 
 def around(terrain: Terrain, pos: NDArray, room: float = 0.55) -> NDArray[np.float64]:

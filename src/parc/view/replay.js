@@ -1,6 +1,7 @@
 // Replays motions inside a report page: plain WebGL 1, no libraries, nothing fetched.
 // Every <div class="replay"> holds one JSON object (its layout: parc/view/replay.py) and becomes a viewer:
 // drag to orbit, shift-drag or right-drag to move, wheel to zoom, space to play or pause.
+// One of class "lazy" shows a picture until it is clicked; only the last few clicked ones stay open, as browsers allow few canvases.
 "use strict";
 (() => {
   const SUN = normalise([-0.5, -0.62, 0.95]);
@@ -373,6 +374,7 @@
     }
 
     function tick(now) {
+      if (holder.dataset.state === "closed") return;
       const elapsed = Math.min((now - state.before) / 1000, 0.1);
       state.before = now;
       if (state.playing) {
@@ -385,7 +387,25 @@
     draw();
     holder.dataset.state = "ready";
     requestAnimationFrame(tick);
+    if (holder.classList.contains("lazy")) setPlaying(true);
+    return () => {
+      holder.dataset.state = "closed";
+      gl.getExtension("WEBGL_lose_context")?.loseContext();
+      canvas.remove();
+      bar.remove();
+    };
   }
 
-  for (const holder of document.querySelectorAll(".replay")) build(holder);
+  const MOST_OPEN = 3, opened = [];
+  function open(holder) {
+    if (holder.dataset.state === "ready" || holder.dataset.state === "no-webgl") return;
+    while (opened.length >= MOST_OPEN) opened.shift()();
+    const close = build(holder);
+    if (close) opened.push(close);
+  }
+  for (const holder of document.querySelectorAll(".replay")) {
+    if (!holder.classList.contains("lazy")) { build(holder); continue; }
+    holder.querySelector("img").onclick = () => open(holder);
+    holder.onkeydown = (event) => { if (event.key === "Enter" && event.target === holder) open(holder); };
+  }
 })();

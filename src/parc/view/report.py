@@ -9,6 +9,7 @@ import base64
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -67,15 +68,12 @@ class Report:
     def add_image(self, image: Image.Image | str | Path, caption: str = "") -> "Report":
         """A picture in memory, or a .png, .jpg, .gif or .webp file as it is."""
         if isinstance(image, Image.Image):
-            buffer = io.BytesIO()
-            image.save(buffer, "PNG", optimize=False)
-            kind, data = "png", buffer.getvalue()
+            source = _picture(image, "png")
         else:
             kind = Path(image).suffix.lower().removeprefix(".").replace("jpg", "jpeg")
             if kind not in ("png", "jpeg", "gif", "webp"):
                 raise FormatError(f"'{Path(image).name}' is not a .png, .jpg, .gif or .webp picture")
-            data = Path(image).read_bytes()
-        source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+            source = _embedded(Path(image).read_bytes(), kind)
         return self._figure(f'<img src="{source}" alt="{escape(caption, quote=True)}">', caption)
 
     def add_chart(self, *svg: str, caption: str = "") -> "Report":
@@ -100,6 +98,21 @@ class Report:
         block = f'<div class="replay"><script type="application/json">{payload}</script></div>'
         return self._figure(block, caption)
 
+    def add_gallery(self, entries: Sequence["GalleryEntry"], character: Character) -> "Report":
+        """Small pictures of many motions; a click on one replays it in place. Nothing is unpacked before, and few stay open."""
+        cards = []
+        for entry in entries:
+            payload = json.dumps(replay_payload(entry.clip, character), separators=(",", ":")).replace("<", "\\u003c")
+            self._replays += 1
+            cards.append(
+                f'<figure class="card"><div class="replay lazy" role="button" tabindex="0" title="replay">'
+                f'<img loading="lazy" src="{_picture(entry.picture, "webp")}" alt="{escape(entry.clip.name, quote=True)}">'
+                f'<script type="application/json">{payload}</script></div>'
+                f"<figcaption><b>{escape(entry.clip.name)}</b><br>{escape(entry.note)}</figcaption></figure>"
+            )
+        self._blocks.append(f'<div class="gallery">{"".join(cards)}</div>')
+        return self
+
     def html(self) -> str:
         script = f"<script>\n{_packaged('replay.js')}</script>" if self._replays else ""
         return (
@@ -122,7 +135,24 @@ class Report:
         return self
 
 
+@dataclass(frozen=True, eq=False)
+class GalleryEntry:
+    clip: Clip
+    picture: Image.Image
+    note: str = ""
+
+
 _RIGHT = ' class="number"'
+
+
+def _picture(image: Image.Image, kind: str) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **({"quality": 72} if kind == "webp" else {"optimize": False}))
+    return _embedded(buffer.getvalue(), kind)
+
+
+def _embedded(data: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def _packaged(name: str) -> str:

@@ -10,6 +10,10 @@ from parc.terrain.terrain import Terrain
 
 ELEVATION = 24.0
 """degrees above the horizon for pictures of motions"""
+_STEEPER = (40.0, 56.0, 72.0)
+"""degrees, taken one after the other where the ground hides too much"""
+_HIDDEN = 0.25
+"""share of the body's places that may be hidden"""
 _USUAL = -60.0
 """degrees; the sunny side, taken where nothing speaks for another"""
 
@@ -43,6 +47,16 @@ def best_azimuth(terrain: Terrain, pos: NDArray, elevation: float = ELEVATION) -
         return 2.0 * hidden_share(terrain, sample, azimuth, elevation) + 0.8 * max(end_on - 0.35, 0) + 0.25 * unusual
 
     return min(np.arange(-180.0, 180.0, 15.0).tolist(), key=cost)
+
+
+def clear_view(terrain: Terrain, pos: NDArray) -> tuple[float, float]:
+    """Azimuth and elevation, degrees, for body positions `pos` [T, B, 3]; steeper than usual only where a pit asks for it."""
+    sample = pos[:: max(len(pos) // 24, 1)].reshape(-1, 3)
+    for elevation in (ELEVATION, *_STEEPER):
+        azimuth = best_azimuth(terrain, pos, elevation)
+        if hidden_share(terrain, sample, azimuth, elevation) <= _HIDDEN:
+            break
+    return azimuth, elevation
 
 
 def overview_azimuth(terrain: Terrain, path: TerrainPath | None, elevation: float = 40.0) -> float:

@@ -19,7 +19,7 @@ from parc.character.character import Character
 from parc.terrain.terrain import Terrain
 from parc.view.studio.gate import Gate, check_token
 from parc.view.studio.library import Library
-from parc.view.studio.model import GeneratorFile
+from parc.view.studio.model import GeneratorFile, TrackerFile
 from parc.view.studio.page import Page
 from parc.view.studio.session import Session
 
@@ -55,11 +55,13 @@ class Studio:
         terrain: Terrain | None = None,
         generator: Path | str | None = None,
         settings: StudioSettings = StudioSettings(),
+        tracker: Path | str | None = None,
     ) -> None:
         self.character, self.settings = character, settings
         self.library = library or Library(character)
         self._terrain = terrain
         self._generator = None if generator is None else GeneratorFile(generator, character, settings.device)
+        self._tracker = None if tracker is None else TrackerFile(tracker, character)
         self.session()  # what no page could be opened with is refused here
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
@@ -99,7 +101,8 @@ class Studio:
     def session(self) -> Session:
         """A new one, of nobody yet."""
         settings = self.settings
-        return Session(self.character, self.library, self._terrain, self._generator, settings.device, settings.save_folder)
+        folder, tracker = settings.save_folder, self._tracker
+        return Session(self.character, self.library, self._terrain, self._generator, settings.device, folder, tracker)
 
     def wait(self) -> None:
         """Serve until the program is interrupted."""
@@ -110,6 +113,8 @@ class Studio:
             self._gate.close()
         for page in list(self.pages.values()):
             page.close()
+        for session in self._sessions.values():
+            session.drive.stop()
         running = [s.make.job for s in self._sessions.values() if s.make.job is not None and s.make.is_busy]
         for job in running:
             job.stop()

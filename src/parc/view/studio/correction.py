@@ -29,12 +29,12 @@ class _Watched(Correction):
         self._clip, self._watch = clip, watch
         self.done = -1
 
-    def weighted(self) -> Tensor:
+    def weighted(self, change: Tensor) -> Tensor:
         if not self.change.is_cuda:
             self.done += 1
             if self.done:
                 self._look()
-        return super().weighted()
+        return super().weighted(change)
 
     def on_progress(self, done: int, loss: float) -> None:
         if self.change.is_cuda:

@@ -65,7 +65,7 @@ class Figure:
     def cast(self, role: Role, depth: NDArray | None, look: Look) -> None:
         self._role, self._frame = role, -1
         self._root.position = tuple(role.shift)
-        self._colours = _body_colours(role, self._character, look.colouring, depth)
+        self._colours = _body_colours(role.colour, role.actor.contacts, self._character, look.colouring, depth)
 
     def trace(self, look: Look, same: bool) -> None:
         """Trails and footholds of the whole motion, drawn anew if the motion or the wish has changed."""
@@ -98,9 +98,15 @@ class Figure:
         if frame == self._frame:
             return
         self._frame = frame
-        pos, quaternion = actor.pos[frame], np.roll(actor.rot[frame], 1, axis=-1)
         assert self._colours is not None
-        colours = self._colours[frame]
+        self._put(actor.pos[frame], actor.rot[frame], self._colours[frame])
+
+    def place(self, pos: NDArray, rot: NDArray, contacts: NDArray, colour: str) -> None:
+        """Stand as told, without a role: bodies [B, 3] and [B, 4] (xyzw), contacts [B]."""
+        self._put(pos, rot, _body_colours(colour, contacts[None], self._character, "contacts", None)[0])
+
+    def _put(self, pos: NDArray, rot: NDArray, colours: NDArray) -> None:
+        quaternion = np.roll(rot, 1, axis=-1)
         changed = (colours != self._sent).any(-1)
         for body, node in enumerate(self._bodies):
             node.position = pos[body]
@@ -154,16 +160,18 @@ def _trail_bodies(character: Character, which: TrailOf) -> list[int]:
     return list(character.key_bodies) if which == "hands and feet" else list(range(character.num_bodies))
 
 
-def _body_colours(role: Role, character: Character, colouring: Colouring, depth: NDArray | None) -> NDArray[np.int64]:
-    """[T, B, 3] sRGB; the left side is lighter, so that crossing legs can be told apart."""
-    base = np.array(rgb(role.colour), float)
+def _body_colours(
+    colour: str, contacts: NDArray, character: Character, colouring: Colouring, depth: NDArray | None
+) -> NDArray[np.int64]:
+    """[T, B, 3] sRGB for contacts [T, B]; the left side is lighter, so that crossing legs can be told apart."""
+    base = np.array(rgb(colour), float)
     left = np.array([name.startswith("left") for name in character.names])
     colours = np.where(left[:, None], base + 0.28 * (255 - base), base)[None]
-    amount = np.zeros((len(role.actor), character.num_bodies))
+    amount = np.zeros(contacts.shape)
     target = np.array(rgb(palette.CONTACT), float)
     if colouring == "contacts":
-        amount = role.actor.contacts
-    elif colouring == "penetration" and depth is not None and len(depth) == len(role.actor):
+        amount = contacts
+    elif colouring == "penetration" and depth is not None and len(depth) == len(contacts):
         amount = np.where(depth > _SHALLOW, np.clip(0.4 + 0.6 * depth / _DEEP, 0, 1), 0.0)
         target = np.array((224.0, 30.0, 30.0))
     steps = (np.ceil(amount * _LEVELS) / _LEVELS)[..., None]

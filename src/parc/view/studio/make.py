@@ -1,4 +1,4 @@
-"""Long actions: correction and generation, each a job in a thread of its own. A session runs one at a time."""
+"""Long actions: correction, generation, simulation and films, each a job in a thread of its own. A session runs one at a time."""
 
 import time
 from collections.abc import Callable
@@ -10,9 +10,11 @@ from parc.dataset.clip import Clip
 from parc.errors import MotionError, PathError, SettingsError
 from parc.view.studio.correction import correct_watched
 from parc.view.studio.document import Document
+from parc.view.studio.film import film
 from parc.view.studio.generation import GenerateSettings, generate_watched
 from parc.view.studio.job import Job
-from parc.view.studio.model import GeneratorFile
+from parc.view.studio.model import GeneratorFile, TrackerFile
+from parc.view.studio.tracking import track_watched
 
 if TYPE_CHECKING:
     from parc.view.studio.session import Session
@@ -22,11 +24,13 @@ _PREVIEW = 0.4
 
 
 class Making:
-    def __init__(self, session: "Session", generator: GeneratorFile | None) -> None:
-        self._session, self.generator = session, generator
+    def __init__(self, session: "Session", generator: GeneratorFile | None, tracker: TrackerFile | None = None) -> None:
+        self._session, self.generator, self.tracker = session, generator, tracker
         self.job: Job | None = None
         self.preview: Clip | None = None
         """the motion as it is now, while it is being corrected"""
+        self.filmed: tuple[str, bytes] | None = None
+        """a moving picture that is ready: its name and content"""
 
     @property
     def is_busy(self) -> bool:
@@ -96,6 +100,45 @@ class Making:
             job.text = f"{len(clips)} candidates, {arrived} arrived"
 
         return self._start("generating", work)
+
+    def track(self) -> Job:
+        """A simulated character follows the clip that is worked on; what it did is a new clip on the same ground."""
+        session, file = self._session, self.tracker
+        source = session.document.active_clip()
+        if file is None:
+            raise SettingsError("no tracker was given; start the studio with --tracker FILE")
+
+        def work(job: Job) -> None:
+            def watch(done: int, total: int) -> None:
+                if done % 5 == 0:
+                    job.report(done / total, f"{done / 30:.1f} of {total / 30:.1f} s")
+
+            job.report(0.0, f"reading {file.path.name}")
+            simulated = track_watched(source, file.get(), watch)
+            losses = simulated.provenance.losses
+            session.add(simulated, f"track {source.name}")
+            fate = "tracked to its end" if losses["success"] else f"lost after {100 * losses['tracked']:.0f} %"
+            job.text = f"{fate}, joint error {100 * losses['joint_error']:.1f} cm"
+
+        return self._start(f"simulating {source.name}", work)
+
+    def film(self, suffix: str = ".webp") -> Job:
+        """A moving picture of the clip that is worked on and of those on the same ground; the result is `filmed`."""
+        session = self._session
+        active = session.document.active_clip()
+        clips = [active, *(c for c in session.document.clips if c.terrain is active.terrain and c is not active)]
+
+        def work(job: Job) -> None:
+            content = film(clips, session.character, suffix, lambda share: job.report(share, f"{100 * share:.0f} % drawn"))
+            self.filmed = active.name.replace("/", "_") + suffix, content
+            job.text = f"{self.filmed[0]}, {len(content) / 1000:.0f} kB"
+
+        return self._start(f"filming {active.name}", work)
+
+    def take_film(self) -> tuple[str, bytes] | None:
+        """The latest moving picture, its name and content, once."""
+        taken, self.filmed = self.filmed, None
+        return taken
 
     def keep(self, index: int) -> Clip:
         """Take a candidate onto the table and forget the others."""

@@ -25,8 +25,10 @@ from parc.view.studio.panel_clips import ClipsPanel
 from parc.view.studio.panel_correct import CorrectPanel
 from parc.view.studio.panel_edit import EditPanel
 from parc.view.studio.panel_generate import GeneratePanel
+from parc.view.studio.panel_live import LivePanel
 from parc.view.studio.panel_measure import MeasurePanel
 from parc.view.studio.panel_path import PathPanel
+from parc.view.studio.panel_physics import PhysicsPanel
 from parc.view.studio.panel_play import PlayPanel
 from parc.view.studio.panel_save import SavePanel
 from parc.view.studio.panel_terrain import TerrainPanel
@@ -55,6 +57,7 @@ class Page:
         self.answer_seconds: list[float] = []
         """s from the arrival of each action to its end"""
         self._ticks = 0
+        self._is_live = False
         self._build()
         self._unlisten = session.listen(self._on_change)
         self._thread.start()
@@ -86,6 +89,14 @@ class Page:
                     self.generate = GeneratePanel(self)
             with gui.add_folder("Correct the clip"):
                 self.correct = CorrectPanel(self)
+        self.physics: PhysicsPanel | None = None
+        if self.session.make.tracker is not None:
+            with tabs.add_tab("Physics"):
+                self.physics = PhysicsPanel(self)
+        self.live: LivePanel | None = None
+        if self.session.drive.is_possible:
+            with tabs.add_tab("Live"):
+                self.live = LivePanel(self)
         with tabs.add_tab("Save"):
             self.save = SavePanel(self)
         self.play = PlayPanel(self)
@@ -133,8 +144,9 @@ class Page:
             self.later(self._refresh)
 
     def close(self) -> None:
-        """The tab is gone: end the page, not its session."""
+        """The tab is gone: end the page and the driving, not the session and its jobs."""
         self._unlisten()
+        self.session.drive.stop()
         self.playback.close()
         self.analyst.close()
         self._queue.put(_CLOSE)
@@ -155,7 +167,9 @@ class Page:
             del self.answer_seconds[:-1000]
 
     def _on_change(self, change: Change) -> None:
-        if change == "job":
+        if change == "live":
+            self._show_live()
+        elif change == "job":
             self.later(self.top.refresh_job)
         else:
             self.refresh()
@@ -169,8 +183,9 @@ class Page:
         self.stage.show(self.cast, document.path, self.clips.look, self._depth())
         for panel in (self.top, self.clips, self.terrain, self.path, self.edit, self.measure, self.correct, self.save, self.play):
             panel.refresh(document)
-        if self.generate is not None:
-            self.generate.refresh(document)
+        for optional in (self.generate, self.physics, self.live):
+            if optional is not None:
+                optional.refresh(document)
         self.analyst.look_at(document.clip)
 
     def _depth(self) -> NDArray[np.float64] | None:
@@ -183,8 +198,19 @@ class Page:
         if self.clips.look.colouring == "penetration":
             self.stage.show(self.cast, self.session.document.path, self.clips.look, self._depth())
 
+    def _show_live(self) -> None:
+        """In the thread of the physics; it ends, and begins, with a look at the whole page."""
+        if self.live is not None:
+            view = self.session.drive.view
+            self.live.show(view)
+            if (view is None) is self._is_live:
+                self._is_live = view is not None
+                self.refresh()
+
     def _tick(self, shown: float) -> None:
         self.stage.pose(shown)
         self._ticks += 1
         if self._ticks % 4 == 0 or not self.playback.clock.is_playing:
             self.play.show_time()
+        if self._ticks % 6 == 0 or not self.playback.clock.is_playing:
+            self.measure.show_time()

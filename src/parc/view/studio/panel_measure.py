@@ -5,6 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from viser import uplot
 
 from parc.metrics.measure import UNITS
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from parc.view.studio.page import Page
 
 _FIRST = ("penetration, mm", "largest body jerk, m/s3")
-_EMPTY = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+_EMPTY = (np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.array([0.0, 0.0]))
+
+
+_NOW = "#404850"
 
 
 class MeasurePanel:
@@ -29,7 +33,7 @@ class MeasurePanel:
             choice = gui.add_dropdown(f"Curve {k + 1}", (name,))
             plot = gui.add_uplot(
                 _EMPTY,
-                (uplot.Series(label="time, s"), uplot.Series(label=name, stroke=_colour(k), width=1.5)),
+                _series(name, k),
                 scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
                 height=180,
                 padding=(14, 18, 0, 0),
@@ -39,6 +43,7 @@ class MeasurePanel:
             self._plots.append(plot)
         self._table = gui.add_html("")
         self._analysis: Analysis | None = None
+        self._shown = list(_FIRST)
 
     def refresh(self, document: Document) -> None:
         if document.clip is None:
@@ -58,13 +63,41 @@ class MeasurePanel:
                     put(choice, kept)
         self._draw()
 
+    def show_time(self) -> None:
+        """The line at the frame that is shown."""
+        if self._analysis is not None:
+            self._draw()
+
     def _draw(self) -> None:
+        now = self._page.playback.clock.time
         curves = None if self._analysis is None else self._analysis.curves
         for k, (choice, plot) in enumerate(zip(self._choices, self._plots, strict=True)):
             name = choice.value
             known = curves is not None and name in curves.values and len(curves.time) > 1
-            plot.data = (curves.time, np.nan_to_num(curves.values[name])) if known and curves is not None else _EMPTY
-            plot.series = (uplot.Series(label="time, s"), uplot.Series(label=name, stroke=_colour(k), width=1.5))
+            values = (curves.time, np.nan_to_num(curves.values[name])) if known and curves is not None else None
+            plot.data = _EMPTY if values is None else with_cursor(*values, now)
+            if self._shown[k] != name:
+                self._shown[k] = name
+                plot.series = _series(name, k)
+
+
+def with_cursor(time: NDArray, values: NDArray, now: float) -> tuple[NDArray, NDArray, NDArray]:
+    """Times, the curve, and a second one that runs along the curve's lowest value with a spike to its highest at `now`."""
+    now = float(np.clip(now, time[0], time[-1]))
+    at = int(np.searchsorted(time, now))
+    here = np.interp(now, time, values)
+    low, high = float(values.min()), float(values.max())
+    spike = np.full(len(time) + 3, low)
+    spike[at + 1] = high if high > low else low + 1.0
+    return np.insert(time, at, [now] * 3), np.insert(values, at, [here] * 3), spike
+
+
+def _series(name: str, k: int) -> tuple[uplot.Series, uplot.Series, uplot.Series]:
+    return (
+        uplot.Series(label="time, s"),
+        uplot.Series(label=name, stroke=_colour(k), width=1.5),
+        uplot.Series(label="now", stroke=_NOW, width=1.0, points=uplot.Series_Points(show=False)),
+    )
 
 
 def metrics_table(name: str, metrics: dict[str, float]) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from viser import Icon
 
 from parc.view.studio.document import Document
+from parc.view.studio.film import FILMS
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -17,6 +18,10 @@ class SavePanel:
         with gui.add_folder("To a file"):
             kind = gui.add_dropdown("As", (".motion", ".pkl", ".bvh", ".glb"))
             self._export = gui.add_button("Download", icon=Icon.DOWNLOAD)
+        with gui.add_folder("To look at"):
+            self._replay = gui.add_button("Replay page (.html)", icon=Icon.WORLD_DOWNLOAD, hint="All open clips, offline")
+            film_kind = gui.add_dropdown("Film as", FILMS)
+            self._film = gui.add_button("Film", icon=Icon.MOVIE, hint="The clips on this ground, as a moving picture")
         with gui.add_folder("To a data set"):
             where = gui.add_text("Folder", page.session.save_folder, hint="On the machine that runs the studio; made if new")
             every = gui.add_checkbox("All open clips", False)
@@ -33,9 +38,21 @@ class SavePanel:
             page.tell("Saved", f"{', '.join(names)} to {where.value}")
             page.clips.search()
 
+        def replay() -> None:
+            name, content = session.replay()
+            page.client.send_file_download(name, content, save_immediately=True)
+            page.tell("Exported", f"{name}, {len(content) / 1000:.0f} kB")
+
+        def film() -> None:
+            session.make.film(film_kind.value)
+            page.top.refresh_job()
+
+        self._replay.on_click(page.act(replay))
+        self._film.on_click(page.act(film))
         self._export.on_click(page.act(download))
         self._save.on_click(page.act(append))
 
     def refresh(self, document: Document) -> None:
-        self._export.disabled = document.clip is None
+        self._export.disabled = self._film.disabled = document.clip is None
+        self._replay.disabled = not document.clips
         self._save.disabled = not document.clips

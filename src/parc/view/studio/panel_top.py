@@ -66,6 +66,9 @@ class TopPanel:
                 self._page.complain(job.text)
             else:
                 self._page.tell(job.label.capitalize(), f"{job.text} ({job.seconds:.1f} s)")
+            film = self._page.session.make.take_film()
+            if film is not None:
+                self._page.client.send_file_download(*film, save_immediately=True)
 
     def _show_hint(self) -> None:
         self._hint.content = f"*{HINTS[self.tool]}*"

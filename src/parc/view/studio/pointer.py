@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     from parc.view.studio.page import Page
 
 Tool = Literal[
-    "look around", "raise", "lower", "set height", "flatten", "waypoint", "plan: start", "plan: goal", "contact of a body"
+    "look around",
+    "raise",
+    "lower",
+    "set height",
+    "flatten",
+    "waypoint",
+    "plan: start",
+    "plan: goal",
+    "contact of a body",
+    "go there",
 ]
 TOOLS: tuple[Tool, ...] = (
     "look around", "raise", "lower", "set height", "flatten", "waypoint", "plan: start", "plan: goal", "contact of a body",
+    "go there",
 )  # fmt: skip
 HINTS: dict[Tool, str] = {
     "look around": "Drag turns the view, right drag moves it, the wheel zooms.",
@@ -29,6 +39,7 @@ HINTS: dict[Tool, str] = {
     "plan: start": "Click the cell a planned path shall start at.",
     "plan: goal": "Click the cell a planned path shall lead to. With a start it is planned at once.",
     "contact of a body": "Click a body part of the clip that is worked on: its label is turned over in the chosen frames.",
+    "go there": "Live: click where the character shall go, or hold shift and drag to draw its line.",
 }
 
 
@@ -63,7 +74,9 @@ class Pointer:
         hit = pick_cell(self._page.session.document.terrain, origin, direction)
         if hit is None:
             return
-        if tool == "waypoint":
+        if tool == "go there":
+            self._page.session.drive.go_to(float(hit.point[0]), float(hit.point[1]))
+        elif tool == "waypoint":
             self._page.session.route.add_waypoint(hit.point[0], hit.point[1])
         elif tool in ("plan: start", "plan: goal"):
             self.set_end("start" if tool == "plan: start" else "goal", hit.cell)
@@ -78,7 +91,9 @@ class Pointer:
         if phase == "start":
             self._stroke, self._last, self._line = f"drag {next(self._strokes)}", None, []
         hit = pick_cell(session.document.terrain, origin, direction)
-        if tool in ("waypoint", "plan: start", "plan: goal"):
+        if tool == "go there":
+            self._lead(hit, phase)
+        elif tool in ("waypoint", "plan: start", "plan: goal"):
             self._draw(hit, phase)
         elif tool in ("raise", "lower", "set height", "flatten") and hit is not None and hit.cell != self._last:
             self._last = hit.cell
@@ -111,6 +126,13 @@ class Pointer:
                 self._line.append(place)
                 if len(self._line) > 1:
                     self._page.session.route.draw(self._line, self._stroke)
+
+    def _lead(self, hit: Hit | None, phase: str) -> None:
+        """A line for the driven character, which takes it when it is drawn to its end."""
+        if hit is not None:
+            self._line.append((float(hit.point[0]), float(hit.point[1])))
+        if phase == "end" and self._line:
+            self._page.session.drive.go_along(self._line)
 
     def _mark_contact(self, origin: np.ndarray, direction: np.ndarray) -> None:
         page = self._page

@@ -2,7 +2,8 @@
 
     session.open("climb_1")                 session.edit.cut(30, 120)
     session.ground.paint((4, 7), Brush("raise", 0.4))          session.route.plan((1, 1), (14, 12))
-    session.make.correct().wait()           session.undo()
+    session.make.correct().wait()           session.make.track().wait()
+    session.drive.start(); session.drive.go_to(3.2, 4.0)       session.undo()
 
 Methods may be called from any thread. They change the document as a whole or, with an error that says why, not at all.
 Listeners are told after a change; they are called in the thread that made it.
@@ -24,14 +25,16 @@ from parc.errors import DatasetError, FormatError, MotionError
 from parc.metrics.measure import measure_clips
 from parc.terrain.terrain import Terrain
 from parc.view.studio.document import Document, History
+from parc.view.studio.drive import Driving
 from parc.view.studio.edit import ClipEdits
+from parc.view.studio.film import replay_page
 from parc.view.studio.ground import GroundEdits
 from parc.view.studio.library import Library
 from parc.view.studio.make import Making
-from parc.view.studio.model import GeneratorFile
+from parc.view.studio.model import GeneratorFile, TrackerFile
 from parc.view.studio.route import RouteEdits
 
-Change = Literal["document", "job", "preview"]
+Change = Literal["document", "job", "preview", "live"]
 MOST_CLIPS = 24
 """on the table at once"""
 
@@ -45,6 +48,7 @@ class Session:
         generator: GeneratorFile | None = None,
         device: str = "cpu",
         save_folder: str = "",
+        tracker: TrackerFile | None = None,
     ) -> None:
         self.character = character
         self.save_folder = save_folder
@@ -57,7 +61,8 @@ class Session:
         self._history = History(Document(self.ground.checked(terrain or Terrain.flat((16, 16)))))
         self.route = RouteEdits(self)
         self.edit = ClipEdits(self)
-        self.make = Making(self, generator)
+        self.make = Making(self, generator, tracker)
+        self.drive = Driving(self, generator, tracker)
 
     @property
     def document(self) -> Document:
@@ -202,6 +207,13 @@ class Session:
             file = Path(folder) / name
             save_clip(clip, file, self.character)
             return name, file.read_bytes()
+
+    def replay(self) -> tuple[str, bytes]:
+        """All open clips, the one that is worked on first, as a page that replays them offline: its name and content."""
+        document = self.document
+        clips = sorted(document.clips, key=lambda clip: clip is not document.clip)
+        page = replay_page(clips, self.character)
+        return clips[0].name.replace("/", "_") + "_replay.html", page.encode()
 
     def save_to(self, folder: Path | str, all_clips: bool = False) -> list[str]:
         """Append the clip that is worked on (or all on the table) to a data set, made if there is none; the names stored."""

@@ -21,8 +21,10 @@ from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 from parc.view import palette
 from parc.view.studio.cast import Cast, Lane, Role
+from parc.view.studio.drive import LiveView
 from parc.view.studio.figure3d import Figure, Look, rgb
 from parc.view.studio.framing import corner_points, fitting_view
+from parc.view.studio.live3d import LiveScene
 from parc.view.studio.pick import pick_triangle
 from parc.view.studio.surface import changed_tiles, skin_glb, tile_skin
 
@@ -41,6 +43,7 @@ class Stage:
         self._mesh = body_mesh(character, around=14, rings=3)
         self._grounds: list[_GroundNodes] = []
         self._figures: list[Figure] = []
+        self._live = LiveScene(client, character, self._mesh)
         self._others: dict[str, Any] = {}
         self._shown_path: tuple[TerrainPath | None, Terrain | None] = None, None
         self._cast = Cast((), ())
@@ -74,6 +77,14 @@ class Stage:
             self._time = time
             for figure in self._figures:
                 figure.pose(time)
+
+    def show_live(self, view: LiveView | None, follow: bool) -> None:
+        """The driven character, or nobody."""
+        with self._lock, self._client.atomic():
+            if view is None:
+                self._live.hide()
+            else:
+                self._live.show(view, self._cast.lanes[0].terrain, follow)
 
     def mark(self, name: str, point: NDArray | None, colour: str) -> None:
         """A dot on the ground, or none."""

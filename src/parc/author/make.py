@@ -1,0 +1,186 @@
+"""Many scripts to many clips: drawn at random by skill, fitted side by side, measured, the bad ones named and left out.
+
+Clip i of a seed is drawn from SeedSequence([seed, 0, i]) alone, so a larger count begins with the clips of a smaller one.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from parc.author.climb import Climb, climb
+from parc.author.descend import Descend, descend
+from parc.author.draft import draft
+from parc.author.quality import AuthoredLimits, AuthoredQuality, measure_authored
+from parc.author.run_jump import RunJump, run_jump
+from parc.author.script import Script, Side
+from parc.author.solve import Solve, SolveSettings
+from parc.author.vault import Style, Vault, vault
+from parc.character.character import Character
+from parc.dataset.clip import Clip, Provenance
+from parc.errors import SettingsError
+from parc.mocap.touch import label_touching
+from parc.motion.motion import Motion
+
+SKILLS = ("climb", "climb_down", "hang_drop", "vault", "run_jump_climb")
+
+
+@dataclass(frozen=True)
+class MakeSettings:
+    solve: SolveSettings = field(default_factory=SolveSettings)
+    limits: AuthoredLimits = field(default_factory=AuthoredLimits)
+    together: int = 8
+    """clips that are fitted side by side"""
+
+
+@dataclass(frozen=True, eq=False)
+class Authored:
+    clip: Clip
+    quality: AuthoredQuality
+    faults: tuple[str, ...]
+    """empty: worth keeping"""
+
+
+def random_scripts(count: int, seed: int, skills: Sequence[str] = SKILLS) -> list[Script]:
+    """`count` scripts of the skills in turn."""
+    _check(skills)
+    scripts = []
+    for i in range(count):
+        draw = np.random.default_rng(np.random.SeedSequence([seed, 0, i]))
+        scripts.append(_RANDOM[skills[i % len(skills)]](f"authored_{seed}_{i:04d}", draw))
+    return scripts
+
+
+def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
+    """Plain ones over the range of heights, the same at all times: what a change of the rules is judged by."""
+    scripts = [climb(f"climb_{h:g}", Climb(h)) for h in (1.0, 1.2, 1.5, 1.8, 2.0)]
+    scripts += [descend(f"climb_down_{h:g}", Descend(h)) for h in (1.0, 1.2, 1.4)]
+    scripts += [descend(f"hang_drop_{h:g}", Descend(h, drops=True)) for h in (1.4, 1.7, 2.0)]
+    scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
+    scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
+    scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]
+    _check(skills)
+    return [s for s in scripts if s.skill in skills]
+
+
+def _check(skills: Sequence[str]) -> None:
+    unknown = sorted(set(skills) - set(SKILLS))
+    if unknown or not skills:
+        raise SettingsError(f"no skill '{', '.join(unknown)}'; choose of {', '.join(SKILLS)}")
+
+
+def _side(draw: np.random.Generator) -> Side:
+    return "left" if draw.random() < 0.5 else "right"
+
+
+def _random_climb(name: str, draw: np.random.Generator) -> Script:
+    height = draw.uniform(0.6, 2.0)
+    return climb(
+        f"{name}_climb",
+        Climb(
+            height=height,
+            speed=draw.uniform(1.0, 1.6),
+            leave=draw.uniform(0.9, 1.5),
+            approach=draw.uniform(1.0, 1.8),
+            heading=math.radians(draw.uniform(-25, 25)),
+            turn=math.radians(draw.uniform(-25, 25)),
+            side=_side(draw),
+            tempo=draw.uniform(0.9, 1.3),
+        ),
+    )
+
+
+def _random_down(name: str, draw: np.random.Generator) -> Script:
+    make = Descend(
+        height=draw.uniform(1.0, 1.45),
+        speed=draw.uniform(0.9, 1.4),
+        leave=draw.uniform(0.9, 1.4),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-20, 20)),
+        tempo=draw.uniform(0.95, 1.3),
+        left=bool(draw.random() < 0.5),
+    )
+    return descend(f"{name}_climb_down", make)
+
+
+def _random_drop(name: str, draw: np.random.Generator) -> Script:
+    make = Descend(
+        height=draw.uniform(1.2, 2.0),
+        drops=True,
+        speed=draw.uniform(0.9, 1.4),
+        leave=draw.uniform(0.9, 1.4),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-20, 20)),
+        tempo=draw.uniform(0.95, 1.3),
+        left=bool(draw.random() < 0.5),
+    )
+    return descend(f"{name}_hang_drop", make)
+
+
+def _random_vault(name: str, draw: np.random.Generator) -> Script:
+    style: Style = "step" if draw.random() < 0.5 else "kong"
+    speed = draw.uniform(1.9, 2.5) if style == "step" else draw.uniform(2.5, 3.1)
+    make = Vault(
+        height=draw.uniform(0.75, 1.1),
+        style=style,
+        speed=speed,
+        leave=draw.uniform(1.4, min(speed, 2.2)),
+        approach=draw.uniform(1.0, 1.4),
+        heading=math.radians(draw.uniform(-12, 12)),
+        side=_side(draw),
+    )
+    return vault(f"{name}_vault_{style}", make)
+
+
+def _random_run_jump(name: str, draw: np.random.Generator) -> Script:
+    make = RunJump(
+        height=draw.uniform(0.9, 1.9),
+        gap=int(draw.integers(0, 4)),
+        depth=draw.uniform(0.6, 2.0),
+        speed=draw.uniform(2.3, 3.0),
+        leave=draw.uniform(1.0, 1.5),
+        approach=draw.uniform(1.0, 1.4),
+        heading=math.radians(draw.uniform(-10, 10)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        side=_side(draw),
+        tempo=draw.uniform(0.95, 1.25),
+    )
+    return run_jump(f"{name}_run_jump_climb", make)
+
+
+_RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
+    "climb": _random_climb,
+    "climb_down": _random_down,
+    "hang_drop": _random_drop,
+    "vault": _random_vault,
+    "run_jump_climb": _random_run_jump,
+}
+
+
+def author(
+    scripts: Sequence[Script],
+    character: Character,
+    settings: MakeSettings = MakeSettings(),
+    device: torch.device | str = "cpu",
+    seed: int = 0,
+) -> Iterator[Authored]:
+    """Clips of scripts, those of a group when it is done; scripts of a length go together, as the longest of a group sets its
+    cost."""
+    ordered = sorted(scripts, key=lambda script: script.duration)
+    for first in range(0, len(ordered), settings.together):
+        group = ordered[first : first + settings.together]
+        problem = Solve([draft(s, character) for s in group], character, settings.solve, device)
+        problem.run()
+        clips = [_clip(s, m, character, seed) for s, m in zip(group, problem.motions(), strict=True)]
+        for clip, quality in zip(clips, measure_authored(clips, problem.missing_push(), character), strict=True):
+            losses = {**clip.provenance.losses, **quality.as_losses()}
+            kept = replace(clip, provenance=replace(clip.provenance, losses=losses))
+            yield Authored(kept, quality, quality.faults(settings.limits))
+
+
+def _clip(script: Script, motion: Motion, character: Character, seed: int) -> Clip:
+    told = ", ".join(f"{key} {value:.3g}" for key, value in script.parameters.items())
+    provenance = Provenance(source="parc dataset author", skill=script.skill, seed=seed, edits=(f"authored: {told}",))
+    return label_touching(Clip(script.name, motion, script.terrain, None, character.name, provenance), character)

@@ -1,0 +1,148 @@
+"""Centroidal mechanics: can the contacts that a motion has carry it?
+
+    sum_j f_j = sum_k m_k (a_k + g)            sum_j (p_j - c) x f_j = sum_k m_k (x_k - c) x a_k
+
+k runs over point masses that stand for the bodies' shapes, j over the parts that are held; a_k are second differences of
+positions. Without contact the right sides must vanish: the centre of mass c falls, the angular momentum stays. Forces are
+unknowns of the fit beside the pose. They must push, stay inside the cone of friction, and be such as the motors can hold against
+(the moment of a part's force about the joints of its own limb; the limbs' weights are left out, they are light).
+
+Forces are in units of the body's weight, moments of weight times 1 m.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from parc.author.draft import PARTS
+from parc.character.character import Character
+from parc.character.kinematics import BodyPose
+from parc.character.shape import Capsule, Shape
+from parc.mocap.anatomy import Anatomy
+
+GRAVITY = 9.81
+"""m/s2"""
+
+
+@dataclass(frozen=True)
+class MechanicsSettings:
+    friction: float = 0.8
+    """of the cone the forces must stay in"""
+    foot_push: float = 3.0
+    """weights that one foot may bear"""
+    hand_push: float = 0.9
+    """weights that one hand may bear"""
+    torque: float = 1.0
+    """times the motors' limits"""
+
+
+class Masses(NamedTuple):
+    share: Tensor
+    """[M] of the whole mass"""
+    turn: Tensor
+    """[9B, 3M] sparse: the bodies' rotation matrices, flattened, times this are all turned points, flattened"""
+    columns: Tensor
+    """[3M] where each coordinate of each point finds its body's in the flattened body positions"""
+
+
+@lru_cache(maxsize=16)
+def point_masses(character: Character, device: torch.device | str = "cpu") -> Masses:
+    """Two for a capsule and one for a sphere or box, with the shape's mass and centre."""
+    body, local, mass = [], [], []
+    for b, shapes in enumerate(x.shapes for x in character.bodies):
+        for shape in shapes:
+            points = _points(shape)
+            body += [b] * len(points)
+            local += points
+            mass += [shape.mass / len(points)] * len(points)
+    turn = torch.zeros(len(character), 3, 3, len(body), 3)
+    for k, (b, place) in enumerate(zip(body, local, strict=True)):
+        for axis in range(3):
+            turn[b, axis, :, k, axis] = torch.tensor(place)
+    share = torch.tensor(mass)
+    columns = torch.tensor([3 * b + axis for b in body for axis in range(3)])
+    return Masses((share / share.sum()).to(device), turn.reshape(9 * len(character), -1).to(device), columns.to(device))
+
+
+def _points(shape: Shape) -> list[tuple[float, ...]]:
+    if not isinstance(shape, Capsule):
+        return [tuple(shape.centre)]
+    radius = 12**-0.5 * (1 + shape.radius / max(shape.length, 1e-6))
+
+    def at(share: float) -> tuple[float, ...]:
+        return tuple(share * a + (1 - share) * b for a, b in zip(shape.start, shape.end, strict=True))
+
+    return [at(0.5 - radius), at(0.5 + radius)]
+
+
+def place_masses(masses: Masses, pose: BodyPose) -> Tensor:
+    """[..., M, 3] in the world, for matrix poses; one matrix product for all."""
+    origins = pose.pos.flatten(-2).index_select(-1, masses.columns)
+    return (origins + pose.rot.flatten(-3) @ masses.turn).unflatten(-1, (-1, 3))
+
+
+class Wrench(NamedTuple):
+    force: Tensor
+    """[N, T-2, 3] what contacts must give, weights"""
+    moment: Tensor
+    """[N, T-2, 3] about the centre of mass, weights x m"""
+    centre: Tensor
+    """[N, T, 3] centre of mass, m"""
+
+
+def needed(points: Tensor, share: Tensor, fps: float) -> Wrench:
+    """The wrench that point masses [N, T, M, 3] need at all frames but the first and last."""
+    centre = (points * share.unsqueeze(-1)).sum(-2)
+    acceleration = (points[:, 2:] - 2 * points[:, 1:-1] + points[:, :-2]) * (fps**2 / GRAVITY)
+    weighted = acceleration * share.unsqueeze(-1)
+    arm = points[:, 1:-1] - centre[:, 1:-1].unsqueeze(-2)
+    up = torch.tensor([0.0, 0.0, 1.0], device=points.device)
+    return Wrench(weighted.sum(-2) + up, torch.linalg.cross(arm, weighted, dim=-1).sum(-2), centre)
+
+
+def given(force: Tensor, at: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:
+    """Sum [..., 3] of forces [..., 6, 3] on the held parts at [..., 6, 3] and of their moments about the centre [..., 3]."""
+    arm = at - centre.unsqueeze(-2)
+    return force.sum(-2), torch.linalg.cross(arm, force, dim=-1).sum(-2)
+
+
+def over_the_cone(force: Tensor, normal: Tensor, settings: MechanicsSettings) -> Tensor:
+    """[..., 6] by how much forces pull, slip or push too hard, weights; zero inside the cone."""
+    push = (force * normal).sum(-1)
+    along = force - push.unsqueeze(-1) * normal
+    size = along.square().sum(-1).add(1e-8).sqrt()
+    most = push.new_tensor([settings.foot_push] * 4 + [settings.hand_push] * 2)
+    return (-push).clamp_min(0) + (size - settings.friction * push.clamp_min(0)).clamp_min(0) + (push - most).clamp_min(0)
+
+
+class Limbs(NamedTuple):
+    part: Tensor
+    """[J] rows of PARTS"""
+    joint: Tensor
+    """[J] bodies whose origin is the joint"""
+    limit: Tensor
+    """[J] weights x m"""
+
+
+@lru_cache(maxsize=16)
+def limb_joints(character: Character, device: torch.device | str = "cpu") -> Limbs:
+    anatomy = Anatomy.of(character)
+    part, joint, limit = [], [], []
+    for row, (side, what) in enumerate(PARTS):
+        for place in ("shoulder", "elbow") if what == "hand" else ("hip", "knee", "ankle"):
+            body = anatomy.body[f"{side}_{place}"]
+            part.append(row)
+            joint.append(body)
+            limit.append(character.bodies[body].joint.torque_limit / (character.mass * GRAVITY))
+    return Limbs(*(torch.tensor(x, device=device) for x in (part, joint, limit)))
+
+
+def over_torque(force: Tensor, at: Tensor, pos: Tensor, limbs: Limbs, settings: MechanicsSettings) -> Tensor:
+    """[...] sum over the limbs' joints of the moment over the motors' limits, weights x m; body origins [..., B, 3]."""
+    arm = at.index_select(-2, limbs.part) - pos.index_select(-2, limbs.joint)
+    moment = torch.linalg.cross(arm, force.index_select(-2, limbs.part), dim=-1)
+    size = moment.square().sum(-1).add(1e-8).sqrt()
+    return (size - settings.torque * limbs.limit).clamp_min(0).square().sum(-1)

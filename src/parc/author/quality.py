@@ -1,0 +1,92 @@
+"""What an authored clip must keep to before it is worth training on.
+
+depth        deepest point in the terrain, mm
+gap          farthest that a body labelled in contact is from the terrain, mm
+slide        fastest that a hand or foot in contact moves over the ground, mean over frames, cm/s
+flight       largest |a_z + 9.81| of the centre of mass in the air, m/s2; 0 without flight
+limits       largest excess of a joint coordinate over its limits, rad
+joint_speed  of any joint about any axis, rad/s
+jerk         largest of any body, m/s3
+push         part of the body's weight that contacts would have to give and cannot, root mean square over frames
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+
+from parc.character import rotation
+from parc.character.character import Character
+from parc.character.pose import joints_to_dof
+from parc.dataset.clip import Clip
+from parc.metrics.batch import ClipBatch
+from parc.metrics.flight import flight_error
+from parc.metrics.jerk import LIMIT, max_jerk
+from parc.metrics.skate import skate
+
+
+@dataclass(frozen=True)
+class AuthoredLimits:
+    depth: float = 20.0
+    """mm"""
+    gap: float = 10.0
+    """mm"""
+    slide: float = 10.0
+    """cm/s"""
+    flight: float = 1.5
+    """m/s2"""
+    limits: float = 0.1
+    """rad"""
+    joint_speed: float = 30.0
+    """rad/s"""
+    jerk: float = LIMIT
+    """m/s3"""
+    push: float = 0.15
+    """weights"""
+
+
+@dataclass(frozen=True)
+class AuthoredQuality:
+    depth: float
+    gap: float
+    slide: float
+    flight: float
+    limits: float
+    joint_speed: float
+    jerk: float
+    push: float
+
+    def faults(self, limits: AuthoredLimits = AuthoredLimits()) -> tuple[str, ...]:
+        """Why not to keep the clip; empty if there is no reason."""
+        values = asdict(self)
+        return tuple(f"{k} {values[k]:.3g} is over {limit:g}" for k, limit in asdict(limits).items() if not values[k] <= limit)
+
+    def as_losses(self) -> dict[str, float]:
+        """For a clip's provenance."""
+        return {f"author_{key}": float(value) for key, value in asdict(self).items()}
+
+
+def measure_authored(clips: Sequence[Clip], pushes: Sequence[float], character: Character) -> list[AuthoredQuality]:
+    """Of each clip; `pushes` as the fit left them."""
+    return [_measure(clip, push, character) for clip, push in zip(clips, pushes, strict=True)]
+
+
+def _measure(clip: Clip, push: float, character: Character) -> AuthoredQuality:
+    batch = ClipBatch.stack([clip], character)
+    error, judged = flight_error(batch)
+    gaps = batch.body_clearance[0][batch.contacts[0] > 0.5]
+    dof = joints_to_dof(character, clip.motion.joint_rot)
+    turns = rotation.difference(clip.motion.joint_rot[:-1], clip.motion.joint_rot[1:])
+    lower = torch.tensor([x for b in character.bodies for x in b.joint.lower])
+    upper = torch.tensor([x for b in character.bodies for x in b.joint.upper])
+    over = torch.maximum(lower - dof, dof - upper)
+    return AuthoredQuality(
+        depth=1000 * float(batch.depth.max()),
+        gap=1000 * float(gaps.max()) if len(gaps) else 0.0,
+        slide=100 * float(skate(batch, character.key_bodies)[1].nan_to_num(0.0)),
+        flight=float(error[judged].max()) if judged.any() else 0.0,
+        limits=max(float(over.max()), 0.0),
+        joint_speed=float(rotation.to_exp(turns).abs().max()) * clip.motion.fps,
+        jerk=float(max_jerk(batch)),
+        push=push,
+    )

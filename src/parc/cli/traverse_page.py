@@ -1,0 +1,64 @@
+"""What a crossing leaves on disk: motions, a page to replay it, a film strip, and the facts as JSON."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parc.cli.picture_file import save_picture
+from parc.run.atomic import write_bytes_atomically
+
+if TYPE_CHECKING:
+    from parc.character import Character
+    from parc.path import TerrainPath
+    from parc.traverse import Traverse
+
+_PANEL_SECONDS = 0.75
+"""s between the pictures of a film strip, about"""
+
+
+def write_outcome(
+    result: "Traverse", route: "TerrainPath", character: "Character", out: Path, motions: Sequence[Path], seed: int, strip: bool
+) -> dict[str, Any]:
+    """Files beside `out`, whose extension does not count; returns the facts."""
+    from parc.dataset import save_clip
+    from parc.view import Report, filmstrip
+
+    facts = facts_of(result, route, seed)
+    files: list[Path] = []
+    if result.simulated is not None and result.plan is not None:
+        for file in motions:
+            save_clip(result.simulated, file, character)
+            files.append(file)
+        fate = "The goal was reached." if result.reached else "The goal was not reached; this is the body that came farthest."
+        page = Report(result.simulated.name, fate)
+        page.add_replay([result.simulated, result.plan], character, "the simulated body, and what it was asked to do")
+        if strip:
+            rows = max(1, min(8, round(result.seconds / _PANEL_SECONDS / 6)))
+            picture = filmstrip(result.simulated, character, 6, rows)
+            page.add_image(picture, "simulated")
+            files.append(out.with_suffix(".png"))
+            save_picture(picture, files[-1])
+        page.add_table(facts)
+        files.append(out.with_suffix(".html"))
+        write_bytes_atomically(files[-1], page.html().encode())
+    note = out.with_suffix(".json")
+    facts["files"] = [str(file) for file in (*files, note)]
+    write_bytes_atomically(note, json.dumps(facts, indent=1).encode())
+    return facts
+
+
+def facts_of(result: "Traverse", route: "TerrainPath", seed: int) -> dict[str, Any]:
+    return {
+        "reached": result.reached,
+        "progress": result.progress,
+        "length": route.length,
+        "seconds": result.seconds,
+        "tries": result.tries,
+        "rounds": result.rounds,
+        "survival": result.survival,
+        "simulated_seconds": result.simulated_steps / 30.0,
+        "wall": result.wall,
+        "cpu": result.cpu,
+        "seed": seed,
+    }

@@ -1,0 +1,182 @@
+"""How good live driving is: seeded terrains, a goal some metres away on each, and what became of the character.
+
+Item i draws terrain, start and goal from SeedSequence([seed, 0, i]), so it is the same whatever else is tried. Reached means
+reached without a fall. A character that falls is put back and goes on until its time is up: that share is told apart.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from parc.errors import PathError, SettingsError
+from parc.generate.generator import Generator
+from parc.live.pilot import Pilot, PilotSettings
+from parc.motion.motion import Motion
+from parc.path.endpoint import EndpointSettings, random_endpoints
+from parc.path.plan import plan_path
+from parc.terrain.procedural import RandomBoxes, random_boxes
+from parc.terrain.terrain import Terrain
+from parc.track.policy import TrainedActor
+
+
+@dataclass(frozen=True)
+class TrialSettings:
+    distance: float = 5.0
+    """m, least distance of the goal from the start in the plane"""
+    seconds: float = 20.0
+    """s of simulated time to get there"""
+    boxes: RandomBoxes = field(default_factory=RandomBoxes)
+    pilot: PilotSettings = field(default_factory=PilotSettings)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds < float("inf"):
+            raise SettingsError(f"the time limit is {self.seconds} s, expected a positive number")
+
+
+class TrialGround(NamedTuple):
+    terrain: Terrain
+    start: Tensor
+    """[2]"""
+    goal: Tensor
+    """[2]"""
+    heading: float
+    """rad, of the way's beginning"""
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    index: int
+    reached: bool
+    """without a fall"""
+    reached_after_resets: bool
+    seconds: float
+    """simulated, until the goal was reached or time was up"""
+    first_fall: float | None
+    """s"""
+    nearest: float
+    """m from the goal at the nearest, before any fall"""
+    falls: int
+    resets: int
+    plans: int
+    safe_plans: int
+    continued_plans: int
+    stalls: int
+    joint_error: float
+    """m, mean distance from the plan"""
+    wall: float
+    """s of real time for each simulated second"""
+    plan_seconds: tuple[float, ...]
+
+
+def trial_ground(index: int, seed: int = 0, settings: TrialSettings = TrialSettings()) -> TrialGround:
+    """Terrains on which start and goal cannot be joined are drawn again from the same stream."""
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0, index]))
+    while True:
+        terrain = random_boxes(settings.boxes, rng)
+        start, goal = random_endpoints(terrain, rng, EndpointSettings(settings.distance))
+        try:
+            path = plan_path(terrain, start, goal)
+        except PathError:
+            continue
+        ahead = path.nodes[min(2, len(path) - 1)] - path.nodes[0]
+        heading = float(torch.atan2(ahead[1], ahead[0]))
+        return TrialGround(terrain, path.nodes[0, :2], path.nodes[-1, :2], heading)
+
+
+def run_trial(
+    generator: Generator,
+    trained: TrainedActor,
+    index: int,
+    seed: int = 0,
+    settings: TrialSettings = TrialSettings(),
+    threaded: bool = True,
+) -> tuple[TrialResult, Motion]:
+    """One terrain, and what the character did on it."""
+    ground = trial_ground(index, seed, settings)
+    with Pilot(generator, trained, ground.terrain, settings.pilot, seed=seed * 1000 + index, threaded=threaded) as pilot:
+        pilot.stand(ground.start, ground.heading)
+        pilot.go_to(ground.goal)
+        hz = trained.contract.control_hz
+        first_fall: float | None = None
+        nearest = float((ground.goal - pilot.xy).norm())
+        began = time.perf_counter()
+        moment = None
+        for k in range(round(settings.seconds * hz)):
+            moment = pilot.step()
+            if first_fall is None:
+                nearest = min(nearest, float((ground.goal - moment.root_pos[:2]).norm()))
+                first_fall = (k + 1) / hz if moment.fell else None
+            if moment.arrived:
+                break
+        wall = time.perf_counter() - began
+        statistics = pilot.statistics
+        arrived = moment is not None and moment.arrived
+        result = TrialResult(
+            index=index,
+            reached=arrived and first_fall is None,
+            reached_after_resets=arrived,
+            seconds=statistics.steps / hz,
+            first_fall=first_fall,
+            nearest=nearest,
+            falls=statistics.falls,
+            resets=statistics.resets,
+            plans=statistics.plans,
+            safe_plans=statistics.safe_plans,
+            continued_plans=statistics.continued_plans,
+            stalls=statistics.stalls,
+            joint_error=statistics.error / max(statistics.steps, 1),
+            wall=wall / (statistics.steps / hz),
+            plan_seconds=tuple(statistics.plan_seconds),
+        )
+        return result, pilot.motion()
+
+
+def run_trials(
+    generator: Generator,
+    trained: TrainedActor,
+    count: int = 20,
+    seed: int = 0,
+    settings: TrialSettings = TrialSettings(),
+    threaded: bool = True,
+    on_result: Callable[[TrialResult], object] | None = None,
+) -> dict[str, Any]:
+    """The whole protocol; shares and means over the terrains, and each of them under `trials`."""
+    if count < 1:
+        raise SettingsError(f"{count} terrains were asked for, expected at least 1")
+    results = []
+    for index in range(count):
+        result, _ = run_trial(generator, trained, index, seed, settings, threaded)
+        results.append(result)
+        if on_result is not None:
+            on_result(result)
+    return summary(results)
+
+
+def summary(results: list[TrialResult]) -> dict[str, Any]:
+    latency = np.array([s for r in results for s in r.plan_seconds])
+    simulated = sum(r.seconds for r in results)
+    plans = sum(r.plans for r in results)
+    trials = [{k: v for k, v in asdict(r).items() if k != "plan_seconds"} for r in results]
+    return {
+        "terrains": len(results),
+        "reached": sum(r.reached for r in results) / len(results),
+        "reached_after_resets": sum(r.reached_after_resets for r in results) / len(results),
+        "falls": sum(r.falls for r in results),
+        "resets": sum(r.resets for r in results),
+        "nearest": float(np.mean([r.nearest for r in results])),
+        "simulated_seconds": simulated,
+        "wall_per_simulated_second": sum(r.wall * r.seconds for r in results) / max(simulated, 1e-9),
+        "plan_p50": float(np.quantile(latency, 0.5)),
+        "plan_p95": float(np.quantile(latency, 0.95)),
+        "plans": plans,
+        "safe_plans": sum(r.safe_plans for r in results) / max(plans, 1),
+        "continued_plans": sum(r.continued_plans for r in results) / max(plans, 1),
+        "stalls": sum(r.stalls for r in results),
+        "joint_error": sum(r.joint_error * r.seconds for r in results) / max(simulated, 1e-9),
+        "trials": trials,
+    }

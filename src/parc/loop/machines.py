@@ -1,0 +1,48 @@
+"""Where the work of a run is done. None of it is part of what results are made from: a run may go on with other machines.
+
+Items (synthesis, recording) go to a Ray cluster, training to several processes that torchrun starts. A training is then a file
+with everything it needs, RUN/iteration-01/tracker/training.pickle, which each process reads:
+
+    torchrun --standalone --nproc-per-node 2 -m parc.loop.training RUN/iteration-01/tracker/training.pickle
+
+Every process reads its standard input, a pipe whose other end only the loop holds, and ends when it is closed: however the
+loop ends, nothing goes on working behind its back.
+"""
+
+import shlex
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from parc.errors import SettingsError
+from parc.run.workers import Workers, WorkersState, check_cluster, workers_at
+
+
+@dataclass(frozen=True)
+class Machines:
+    cluster: str | None = None
+    """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT; None: this process"""
+    processes: int = 1
+    """that train together on this machine, one for each GPU"""
+    launch: str | None = None
+    """command that starts a training on several machines, instead of torchrun on this one, e.g. 'srun torchrun --nnodes 4 ..'"""
+
+    def __post_init__(self) -> None:
+        if self.processes < 1:
+            raise SettingsError(f"{self.processes} training processes were asked for, expected at least 1")
+        check_cluster(self.cluster)
+        if self.launch is not None and not shlex.split(self.launch):
+            raise SettingsError("the launch command is empty; expected one such as 'srun torchrun --nnodes 4 --nproc-per-node 8'")
+
+    def workers(self, device: str, on_state: Callable[[WorkersState], None] | None = None) -> AbstractContextManager[Workers]:
+        return workers_at(self.cluster, device, on_state)
+
+    def launcher(self) -> list[str] | None:
+        """What stands before `-m MODULE FILE` to start a training in several processes; None: train in this one."""
+        if self.launch is not None:
+            return shlex.split(self.launch)
+        if self.processes == 1:
+            return None
+        single = ["--standalone", "--nproc-per-node", str(self.processes)]
+        return [sys.executable, "-m", "torch.distributed.run", *single]

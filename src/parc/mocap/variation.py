@@ -1,0 +1,141 @@
+"""What a spatial variation changes: heights, distances, headings, and what stands around.
+
+    rise       heights above the lowest level are scaled
+    stretch    the plane is stretched along the axes of the clip's grid: wider gaps, longer treads
+    yaw        all of it is turned against the grid; obstacles stay along it if the angle is a quarter turn, else they get jagged
+    bend       the route turns at a place where the body walks on the level, and what comes after turns with it
+    lift       what comes after a flight is higher or lower: a jump on the level becomes one up or down
+    pit        the ground under that flight is lower
+    boxes      seed of boxes put where the body is not (`parc.terrain.augment`)
+
+How far heights may be scaled depends on how they are overcome (`highest_rise`): a step up without hands has its limit, a drop has
+another.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parc.errors import SettingsError
+
+Array = NDArray[np.float64]
+_QUARTER = 0.5 * np.pi
+
+
+@dataclass(frozen=True)
+class Variation:
+    rise: float = 1.0
+    """factor of heights above the lowest level"""
+    levels: Mapping[float, float] | None = None
+    """m: heights and what they become instead, those between by interpolation"""
+    stretch: tuple[float, float] = (1.0, 1.0)
+    """factors along the grid's x and y"""
+    yaw: float = 0.0
+    """rad, of the whole clip"""
+    bend: float = 0.0
+    """rad, of what comes after the bend"""
+    bend_at: float = 0.5
+    """where among the frames that allow it"""
+    lift: float = 0.0
+    """m, of the ground after a flight"""
+    pit: float = 0.0
+    """m, depth of the ground under it"""
+    flight: float = 0.5
+    """which flight, among those that are long enough, 0..1"""
+    boxes: int | None = None
+    """seed of boxes around; none without"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rise <= 5 or not all(0.5 <= s <= 3 for s in self.stretch):
+            raise SettingsError(f"a variation by rise {self.rise} and stretch {self.stretch} is not between 0..5 and 0.5..3")
+        if not (abs(self.yaw) <= 2 * np.pi and abs(self.bend) <= np.pi and 0 <= self.bend_at <= 1):
+            raise SettingsError(
+                f"a variation by yaw {self.yaw}, bend {self.bend} at {self.bend_at} is not within 2 pi, pi and 0..1"
+            )
+        if not (abs(self.lift) <= 3 and 0 <= self.pit <= 5 and 0 <= self.flight <= 1):
+            raise SettingsError(
+                f"a variation by lift {self.lift}, pit {self.pit} at flight {self.flight} is not within 3, 5 and 0..1"
+            )
+
+    def height(self, z: Array, ground: float) -> Array:
+        """What heights become, m."""
+        if self.levels is not None:
+            old = sorted(self.levels)
+            return z + np.interp(z, old, [self.levels[k] - k for k in old])
+        return ground + self.rise * (z - ground)
+
+    def milder(self, times: int) -> "Variation":
+        """The same asked for with less: first along the grid, then without a bend, then half as much of all, then a quarter."""
+        if times == 0:
+            return self
+        yaw, bend = (_QUARTER * round(angle / _QUARTER) for angle in (self.yaw, self.bend))
+        if times == 1:
+            return replace(self, yaw=yaw, bend=bend, pit=0.0)
+        share = 0.5 ** (times - 2)
+        return replace(
+            self,
+            yaw=yaw,
+            bend=0.0,
+            lift=0.0,
+            pit=0.0,
+            rise=1 + share * (self.rise - 1),
+            stretch=(1 + share * (self.stretch[0] - 1), 1 + share * (self.stretch[1] - 1)),
+        )
+
+    def __str__(self) -> str:
+        heights = " ".join(f"{a:g}->{b:g}" for a, b in self.levels.items()) if self.levels else f"x{self.rise:.3f}"
+        turns = "".join(
+            f", {name} {np.degrees(angle):.1f} deg" for name, angle in (("yaw", self.yaw), ("bend", self.bend)) if angle
+        )
+        steps = "".join(f", {name} {z:.2f} m" for name, z in (("lift", self.lift), ("pit", self.pit)) if z)
+        return f"heights {heights}, stretch {self.stretch[0]:.3f} {self.stretch[1]:.3f}{turns}{steps}"
+
+
+@dataclass(frozen=True)
+class VariationRanges:
+    rise: tuple[float, float] = (0.5, 2.5)
+    """least and greatest factor of heights; the greatest only where `highest_rise` allows"""
+    stretch: tuple[float, float] = (0.85, 1.25)
+    """the same along the plane"""
+    aligned: float = 0.5
+    """share of variations whose yaw and bend are quarter turns"""
+    yaw: float = 0.6
+    """rad, greatest yaw of the others besides quarter turns"""
+    bend: float = 1.0
+    """rad, greatest bend of the others"""
+    straight: float = 0.4
+    """share of variations without a bend"""
+    lift: tuple[float, float] = (-1.6, 0.5)
+    """m, least and greatest lift after a flight"""
+    lifted: float = 0.5
+    """share of variations with one, of clips that fly"""
+    pit: tuple[float, float] = (0.2, 1.5)
+    """m, least and greatest depth under a flight"""
+    pitted: float = 0.4
+    """share of variations with one, of clips that fly"""
+    boxes: float = 0.5
+    """share of variations with boxes around"""
+
+
+def random_variation(
+    generator: np.random.Generator, ranges: VariationRanges = VariationRanges(), highest_rise: float = np.inf
+) -> Variation:
+    low, high = ranges.rise
+    high = max(min(high, highest_rise), min(1.0, high), low)
+    quarters = _QUARTER * int(generator.integers(-1, 3))
+    aligned, straight = generator.random() < ranges.aligned, generator.random() < ranges.straight
+    yaw = quarters + (0.0 if aligned else float(generator.uniform(-ranges.yaw, ranges.yaw)))
+    bend = _QUARTER * float(generator.choice([-1, 1])) if aligned else float(generator.uniform(-ranges.bend, ranges.bend))
+    return Variation(
+        rise=float(np.exp(generator.uniform(np.log(low), np.log(high)))),
+        stretch=(float(generator.uniform(*ranges.stretch)), float(generator.uniform(*ranges.stretch))),
+        yaw=yaw,
+        bend=0.0 if straight else bend,
+        bend_at=float(generator.random()),
+        lift=float(generator.uniform(*ranges.lift)) if generator.random() < ranges.lifted else 0.0,
+        pit=float(generator.uniform(*ranges.pit)) if generator.random() < ranges.pitted else 0.0,
+        flight=float(generator.random()),
+        boxes=int(generator.integers(1 << 31)) if generator.random() < ranges.boxes else None,
+    )

@@ -1,0 +1,107 @@
+"""A route that a body can manage: A* with a price on what is hard.
+
+The paper's cost hardly minds heights: a wall of 2 m costs 0.6 more than flat ground, so routes climb walls that a short detour
+avoids. For synthesis that is wanted; to get across it is not. Each edge costs more here by
+
+    effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump]
+
+The effort is never negative, so the lower bound that guides A* still holds and the route is the cheapest.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch import Tensor
+
+from parc.errors import PathError, SettingsError
+from parc.path.astar import cheapest_route
+from parc.path.cost import draw_costs
+from parc.path.endpoint import EndpointSettings, random_endpoints
+from parc.path.graph import Cell, NavigationGraph
+from parc.path.path import TerrainPath
+from parc.path.plan import PlanSettings, waypoints
+from parc.terrain.terrain import Terrain
+
+SMALL_MAP = 0.7
+"""share of the diagonal that start and goal are apart on a small map"""
+
+
+@dataclass(frozen=True)
+class RouteSettings:
+    climb: float = 12.0
+    """cost of a metre up beyond `easy_climb`; a step on flat ground costs about 0.4"""
+    easy_climb: float = 0.3
+    """m"""
+    drop: float = 4.0
+    """cost of a metre down beyond `easy_drop`"""
+    easy_drop: float = 0.6
+    """m"""
+    jump: float = 3.0
+    """cost of a jump"""
+    block: float = 6.0
+    """cost of a cell where a try has ended"""
+    plan: PlanSettings = field(default_factory=PlanSettings)
+
+    def __post_init__(self) -> None:
+        if min(self.climb, self.drop, self.jump) < 0:
+            raise SettingsError(f"efforts are {self.climb}, {self.drop}, {self.jump}, expected none below 0")
+
+
+def plan_route(
+    terrain: Terrain,
+    start: Cell,
+    goal: Cell,
+    rng: np.random.Generator,
+    settings: RouteSettings = RouteSettings(),
+    graph: NavigationGraph | None = None,
+    blocked: Mapping[Cell, float] | None = None,
+) -> TerrainPath:
+    """The route of least cost and effort between two cells; `rng` draws the random part of the cost.
+
+    blocked: cells to avoid, with a factor of `settings.block` for each edge into them.
+    """
+    graph = graph or NavigationGraph.of(terrain, settings.plan.graph)
+    heights = terrain.heights.detach().cpu().numpy().astype(np.float64).ravel()
+    rise = heights[graph.targets] - heights[graph.sources]
+    effort = settings.climb * np.maximum(rise - settings.easy_climb, 0) + settings.drop * np.maximum(
+        -rise - settings.easy_drop, 0
+    )
+    costs = draw_costs(graph, settings.plan.cost, rng) + effort + settings.jump * graph.is_jump
+    if blocked:
+        price = np.zeros(graph.num_nodes)
+        for cell, factor in blocked.items():
+            price[graph.node(cell)] = settings.block * factor
+        costs = costs + price[graph.targets]
+    return waypoints(terrain, cheapest_route(graph, costs, start, goal, settings.plan.cost))
+
+
+def plan_random_route(terrain: Terrain, rng: np.random.Generator, settings: RouteSettings = RouteSettings()) -> TerrainPath:
+    """Between random endpoints near the edges; other endpoints where a goal cannot be reached.
+
+    On a map too small for the distance asked for, 0.7 of its diagonal is enough.
+    """
+    graph = NavigationGraph.of(terrain, settings.plan.graph)
+    rows, columns = (max(n - 3, 0) for n in terrain.size)
+    diagonal = terrain.cell * math.hypot(rows, columns)
+    apart = EndpointSettings(min(settings.plan.endpoint.min_distance, max(SMALL_MAP * diagonal, terrain.cell)))
+    reason = ""
+    for _ in range(settings.plan.tries):
+        start, goal = random_endpoints(terrain, rng, apart)
+        try:
+            return plan_route(terrain, start, goal, rng, settings, graph)
+        except PathError as error:
+            reason = str(error)
+    raise PathError(f"none of {settings.plan.tries} random pairs of start and goal could be joined; the last: {reason}")
+
+
+def ends_of(terrain: Terrain, path: TerrainPath) -> tuple[Cell, Cell]:
+    """The cells a path begins and ends in."""
+    return cell_under(terrain, path.nodes[0, :2]), cell_under(terrain, path.nodes[-1, :2])
+
+
+def cell_under(terrain: Terrain, xy: Tensor) -> Cell:
+    """The cell of a point [2]; off the map, the nearest."""
+    i, j = ((xy - terrain.min_point) / terrain.cell).round().long().tolist()
+    return min(max(i, 0), terrain.size[0] - 1), min(max(j, 0), terrain.size[1] - 1)

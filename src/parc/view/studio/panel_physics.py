@@ -1,0 +1,38 @@
+"""Simulation of the clip that is worked on, beside the clip."""
+
+from typing import TYPE_CHECKING
+
+from viser import Icon
+
+from parc.view.studio.document import Document
+
+if TYPE_CHECKING:
+    from parc.view.studio.page import Page
+
+
+class PhysicsPanel:
+    def __init__(self, page: "Page") -> None:
+        self._page, gui = page, page.gui
+        file = page.session.make.tracker
+        assert file is not None
+        gui.add_markdown(
+            f"Tracker: `{file.path.name}`. A simulated character follows the clip with muscles of limited strength. What it "
+            "did is a new clip on the same ground; both play together. **Save** exports it or appends it to a data set."
+        )
+        self._start = gui.add_button("Simulate the clip", icon=Icon.RUN)
+        self._note = gui.add_markdown("")
+        self._start.on_click(page.act(self._track))
+
+    def refresh(self, document: Document) -> None:
+        self._start.disabled = document.clip is None
+        losses = {} if document.clip is None else document.clip.provenance.losses
+        if "tracked" in losses:
+            fate = "to its end" if losses.get("success") else f"for {100 * losses['tracked']:.0f} % of its frames"
+            error = 100 * losses["joint_error"]
+            self._note.content = f"This clip was simulated: followed {fate}, joint error {error:.1f} cm."
+        else:
+            self._note.content = "Open a clip to simulate it." if document.clip is None else ""
+
+    def _track(self) -> None:
+        self._page.session.make.track()
+        self._page.top.refresh_job()

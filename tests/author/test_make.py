@@ -1,0 +1,95 @@
+"""A climb and a vault from script to clip, and the command. The whole range of heights: `parc dataset author --fixed --json`."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from parc.author import Authored, Climb, MakeSettings, SolveSettings, Vault, author, climb, fixed_scripts, vault
+from parc.author.make import SKILLS
+from parc.author.quality import AuthoredLimits, AuthoredQuality
+from parc.character import humanoid
+from parc.cli.main import main
+from parc.dataset import Dataset
+from parc.mocap.anatomy import Anatomy
+from parc.track.screen import ScreenSettings, screen_clip
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Authored]:
+    scripts = [climb("climb", Climb(1.2)), vault("vault", Vault(0.95))]
+    return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
+
+
+def test_a_climb_and_a_vault_keep_to_the_rules(made: dict[str, Authored]) -> None:
+    for a in made.values():
+        assert a.faults == ()
+        assert screen_clip(humanoid(), a.clip, ScreenSettings(joint_speed=30.0)) is None
+
+
+def test_a_climb_ends_on_the_ledge_and_takes_the_time_of_a_human(made: dict[str, Authored]) -> None:
+    clip = made["climb"].clip
+    body = Anatomy.of(humanoid()).body
+    hands = clip.motion.contacts[:, [body["left_wrist"], body["right_wrist"]]].amax(1)
+    assert 1.0 < float(hands.sum()) / 30 < 3.0
+    root = clip.motion.root_pos
+    assert 1.2 + 0.75 < float(root[-20:, 2].mean()) < 1.2 + 0.95
+    assert 0.75 < float(root[:20, 2].mean()) < 0.95
+
+
+def test_hands_do_not_move_while_they_hold(made: dict[str, Authored]) -> None:
+    clip = made["climb"].clip
+    body = Anatomy.of(humanoid()).body
+    pos = clip.motion.body_poses(humanoid()).pos
+    for side in ("left", "right"):
+        hand = body[f"{side}_wrist"]
+        held = pos[clip.motion.contacts[:, hand] > 0.5, hand]
+        assert float((held - held.median(0).values).norm(dim=-1).max()) < 0.012
+
+
+def test_a_vault_passes_the_wall_and_only_hands_and_feet_touch(made: dict[str, Authored]) -> None:
+    clip = made["vault"].clip
+    assert float(clip.motion.root_pos[-1, 0]) > 1.0 > -1.0 > float(clip.motion.root_pos[0, 0])
+    ends = torch.zeros(15, dtype=torch.bool)
+    ends[list(humanoid().key_bodies)] = True
+    assert float(clip.motion.contacts[:, ~ends].max()) == 0.0
+
+
+def test_the_clip_says_how_it_was_made(made: dict[str, Authored]) -> None:
+    provenance = made["climb"].clip.provenance
+    assert provenance.skill == "climb"
+    assert provenance.seed == 5
+    assert "height 1.2" in provenance.edits[0]
+    assert provenance.losses["author_gap"] == made["climb"].quality.gap
+
+
+def test_a_fault_names_the_number_and_its_limit() -> None:
+    quality = AuthoredQuality(
+        depth=25.0, gap=1.0, slide=1.0, flight=float("nan"), limits=0.0, joint_speed=1.0, jerk=1.0, push=0.0
+    )
+    assert quality.faults(AuthoredLimits()) == ("depth 25 is over 20", "flight nan is over 1.5")
+
+
+def test_the_fixed_set_has_every_skill() -> None:
+    assert {s.skill for s in fixed_scripts()} == set(SKILLS)
+    assert {s.skill for s in fixed_scripts(["vault"])} == {"vault"}
+
+
+def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "set"
+    words = ["dataset", "author", "-o", str(out), "--count", "1", "--skills", "vault", "--iterations", "2", "--json"]
+    assert main(words) == 0
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert report["made"] == 1
+    assert report["kept"] == 0
+    assert report["each"][0]["faults"]
+    assert main([*words, "--all"]) == 0
+    assert len(Dataset.open(out)) == 1
+    assert main(["dataset", "author", "-o", str(out), "--skills", "swim"]) == 2
+
+
+def test_same_seed_same_clip() -> None:
+    settings = MakeSettings(solve=SolveSettings(iterations=3))
+    one, two = (next(author([vault("v", Vault(0.8))], humanoid(), settings)).clip.motion for _ in range(2))
+    assert torch.equal(one.joint_rot, two.joint_rot)

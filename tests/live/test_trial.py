@@ -1,0 +1,58 @@
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from parc.cli.main import main
+from parc.errors import SettingsError
+from parc.live.pilot import PilotSettings
+from parc.live.planner import PlannerSettings
+from parc.live.trial import TrialResult, TrialSettings, run_trial, run_trials, summary, trial_ground
+
+
+def test_grounds_are_seeded_one_by_one() -> None:
+    for index in range(6):
+        ground, again = trial_ground(index, 5), trial_ground(index, 5)
+        assert torch.equal(ground.terrain.heights, again.terrain.heights) and torch.equal(ground.goal, again.goal)
+        assert float((ground.goal - ground.start).norm()) >= 5.0 - 1e-4
+        assert bool(ground.terrain.contains(ground.start)) and bool(ground.terrain.contains(ground.goal))
+    assert not torch.equal(trial_ground(0, 5).terrain.heights, trial_ground(0, 6).terrain.heights)
+    assert not torch.equal(trial_ground(0, 5).terrain.heights, trial_ground(1, 5).terrain.heights)
+
+
+def test_the_summary_is_what_it_says() -> None:
+    one = TrialResult(0, True, True, 4.0, None, 0.3, 0, 0, 8, 6, 2, 0, 0.05, 0.5, (0.1, 0.3))
+    two = TrialResult(1, False, True, 12.0, 2.0, 3.1, 2, 2, 24, 12, 6, 1, 0.09, 1.0, (0.2, 0.4))
+    total = summary([one, two])
+    assert total["reached"] == 0.5 and total["reached_after_resets"] == 1.0
+    assert total["falls"] == total["resets"] == 2 and total["stalls"] == 1
+    assert total["simulated_seconds"] == 16.0
+    assert total["wall_per_simulated_second"] == pytest.approx((4 * 0.5 + 12 * 1.0) / 16)
+    assert total["joint_error"] == pytest.approx((4 * 0.05 + 12 * 0.09) / 16)
+    assert total["plan_p50"] == pytest.approx(0.25)
+    assert total["safe_plans"] == pytest.approx(18 / 32) and total["continued_plans"] == pytest.approx(8 / 32)
+    assert [t["index"] for t in total["trials"]] == [0, 1]
+    json.dumps(total)
+
+
+def test_a_trial_runs_and_says_how_it_went(generator, tracker) -> None:
+    pilot = PilotSettings(planner=PlannerSettings(candidates=1, rehearse=0))
+    settings = replace(TrialSettings(seconds=1.5), pilot=pilot)
+    result, motion = run_trial(generator, tracker, 0, 0, settings)
+    assert len(motion) == 45 == round(30 * result.seconds)
+    assert not result.reached and result.nearest <= 6.9 and result.wall > 0 and result.plans == len(result.plan_seconds) > 2
+    with pytest.raises(SettingsError, match="at least 1"):
+        run_trials(generator, tracker, 0)
+    with pytest.raises(SettingsError, match="time limit"):
+        TrialSettings(seconds=0)
+
+
+def test_the_command_prints_one_object(generator, tracker, capsys, tmp_path) -> None:
+    words = ["live", "--terrains", "1", "--seconds", "0.7", "--candidates", "1", "--json", "-o", str(tmp_path / "runs")]
+    assert main(words) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["terrains"] == 1 and result["plan_p95"] >= result["plan_p50"] > 0
+    assert (tmp_path / "runs" / "index.json").exists()
+    assert main(["live", "--terrains", "0"]) == 2
+    assert "expected at least 1" in capsys.readouterr().err
