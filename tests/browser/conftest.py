@@ -1,6 +1,5 @@
 """A studio with two small clips and an untrained generator, and a person with a browser in front of it."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -169,19 +168,6 @@ class Person:
         self.press("Open")
         wait_for(lambda: self.document.clip is not None and self.document.clip.name == name)
         self.settle()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    executable = shutil.which("chromium")
-    if executable is None:
-        pytest.skip("chromium is not installed")
-    with api.sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-        chromium = playwright.chromium.launch(executable_path=executable, args=flags)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

@@ -145,32 +145,25 @@ def test_the_page_is_whole_and_fetches_nothing(evaluated: Path) -> None:
     assert "nan" not in re.sub(r"<script.*?</script>", "", html, flags=re.S).lower().replace("dominant", "")
 
 
-def test_a_browser_shows_the_page_and_views_move_together(evaluated: Path) -> None:
-    sync = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium to look at the page with")
-    flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    with sync.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=flags)
-        tab = browser.new_page(color_scheme="dark", viewport={"width": 1200, "height": 900})
-        tab.set_default_timeout(120_000)
-        errors: list[str] = []
-        tab.on("pageerror", lambda error: errors.append(str(error)))
-        tab.goto((evaluated / "report.html").as_uri())
-        states = tab.eval_on_selector_all(".replay", "all => all.map(r => r.dataset.state)")
-        if "no-webgl" in states:
-            pytest.skip("this Chromium has no WebGL")
-        assert set(states) == {"ready"} and not errors
-        group = tab.locator(".group").first
-        group.locator(".master input").evaluate("s => { s.value = 0.3; s.dispatchEvent(new Event('input')); }")
-        tab.wait_for_timeout(200)
-        times = group.locator(".replay .time").all_text_contents()
-        assert times and all(text.startswith("0.30 /") for text in times)
-        background = tab.eval_on_selector("main", "m => getComputedStyle(m).backgroundColor")
-        assert max(map(int, re.findall(r"\d+", background)[:3])) < 60, "dark where the reader's system is"
-        assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out at the side"
-        browser.close()
+def test_a_browser_shows_the_page_and_views_move_together(evaluated: Path, browser) -> None:
+    tab = browser.new_page(color_scheme="dark", viewport={"width": 1200, "height": 900})
+    tab.set_default_timeout(120_000)
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto((evaluated / "report.html").as_uri())
+    states = tab.eval_on_selector_all(".replay", "all => all.map(r => r.dataset.state)")
+    if "no-webgl" in states:
+        pytest.skip("this Chromium has no WebGL")
+    assert set(states) == {"ready"} and not errors
+    group = tab.locator(".group").first
+    group.locator(".master input").evaluate("s => { s.value = 0.3; s.dispatchEvent(new Event('input')); }")
+    tab.wait_for_timeout(200)
+    times = group.locator(".replay .time").all_text_contents()
+    assert times and all(text.startswith("0.30 /") for text in times)
+    background = tab.eval_on_selector("main", "m => getComputedStyle(m).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", background)[:3])) < 60, "dark where the reader's system is"
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out at the side"
+    tab.close()
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,25 @@
 """A recorded and compiled function is the function; what cannot be compiled runs as it is."""
 
 import logging
+import os
 
+import pytest
 import torch
+from torch._dynamo import register_backend
+from torch._dynamo.backends.registry import lookup_backend
 
 from parc.character import humanoid
 from parc.generate.feature import FeatureLayout
 from parc.generate.fuse import Fused
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
 from parc.generate.objective import FastObjective
+from parc.generate.rollout import PathRunner, RolloutSettings
+from parc.generate.trainer import StepSettings, Trainer
+from parc.path.follow import PathBatch
+from parc.path.path import TerrainPath
+from parc.run import distributed
+from parc.terrain.terrain import Terrain, TerrainBatch
 
 
 def decode(features: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -73,3 +85,78 @@ def test_what_cannot_be_compiled_runs_as_it_is_and_is_logged(caplog):
         (got,) = fused(torch.ones(3))
     assert not fused.is_compiled and "compilation failed" in caplog.text
     assert torch.equal(got, torch.full((3,), 3.0))
+
+
+def with_strides_checked(recorded, examples):
+    """A backend that wants its inputs laid out as the examples were, as generated code does."""
+    run, expected = lookup_backend("aot_eager")(recorded, examples), [(e.shape, e.stride()) for e in examples]
+
+    def strictly(*inputs):
+        assert [(i.shape, i.stride()) for i in inputs] == expected
+        return run(*inputs)
+
+    return strictly
+
+
+def test_layout_of_arguments_does_not_matter():
+    """A slice of something larger at the first call, a fresh tensor at the next, a transposed one after that."""
+    register_backend(with_strides_checked, name="with_strides_checked")
+    whole = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
+    fused = Fused(lambda x, y: (x * y, x.cumsum(1)), backend="with_strides_checked")
+    for x in (whole[:, :2], whole[:, 2:4].clone(), whole[:, :2].clone().mT.contiguous().mT, whole[:1, :2].expand(3, -1, -1)):
+        product, total = fused(x, whole[:, 3:])
+        torch.testing.assert_close(product, x * whole[:, 3:])
+        torch.testing.assert_close(total, x.cumsum(1))
+    assert fused.is_compiled and len(fused._runs) == 1
+
+
+def test_a_fused_function_writes_to_its_arguments_once_a_call(caplog):
+    def count(buffer: torch.Tensor, step: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        buffer.add_(step)
+        return (buffer * 2,)
+
+    fused, buffer, step = Fused(count, backend="aot_eager"), torch.zeros(3), torch.ones(6)[::2]
+    for calls in (1, 2):
+        (twice,) = fused(buffer, step)
+        assert torch.equal(buffer, torch.full((3,), float(calls))) and torch.equal(twice, 2 * buffer)
+    assert fused.is_compiled
+
+    scattered = Fused(count, backend="aot_eager")
+    with caplog.at_level(logging.WARNING):
+        column = torch.zeros(3, 2)[:, 0]
+        scattered(column, step)
+    assert torch.equal(column, torch.ones(3)) and not scattered.is_compiled and "not contiguous" in caplog.text
+
+
+@pytest.mark.skipif(not os.environ.get("PARC_SLOW_TESTS"), reason="generates code for minutes; set PARC_SLOW_TESTS=1")
+def test_generated_code_makes_the_same_windows(tiny_generator):
+    """In float32, where only the order of sums differs; foot repair and the choice among candidates included."""
+    terrain = TerrainBatch.stack([Terrain.flat((20, 20))])
+    paths = PathBatch.stack([TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [6.0, 5.0, 0.0]]))])
+    runs = []
+    for compiled in (False, True):
+        runner = PathRunner(tiny_generator, terrain, paths, 2, RolloutSettings(choices=2), compiled=compiled)
+        assert runner.is_compiled == compiled
+        random = torch.Generator().manual_seed(1)
+        runner.reset(None, random)
+        runs.append([part.clone() for _ in range(2) for part in runner.step(random)])
+    for fused, plain in zip(runs[1], runs[0], strict=True):
+        torch.testing.assert_close(fused, plain, atol=2e-4, rtol=0)
+
+
+@pytest.mark.skipif(not os.environ.get("PARC_SLOW_TESTS"), reason="generates code for minutes; set PARC_SLOW_TESTS=1")
+def test_generated_code_takes_the_same_training_steps(windows):
+    values = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        network = PrefixSettings(width=32, layers=1, heads=2, hidden=32)
+        step = StepSettings(batch=4, levels=2, own_start=0.0, statistics_windows=64)
+        generator = Generator(humanoid(), GeneratorSettings(network=network))
+        trainer = Trainer(generator, windows, step, distributed.setup("cpu"), 0, use_compile=compiled)
+        trainer.fit_statistics()
+        for _ in range(2):
+            trainer.step(0.5)
+        pieces = (trainer._drawing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
+        assert all(isinstance(p, Fused) and p.is_compiled for p in pieces) == compiled
+        values.append((trainer.flat.grads.clone(), trainer.parts.clone()))
+    torch.testing.assert_close(values[1], values[0], atol=1e-3, rtol=1e-3)

@@ -150,3 +150,27 @@ def test_actions_far_from_the_policy_do_not_break_it(character: Character, tiny:
     ppo.optimiser.state.clear()
     ppo.update()
     assert torch.equal(ppo.actor_flat, before)
+
+
+def test_at_a_warm_start_the_critic_learns_first(character: Character, tiny: TrackerSettings) -> None:
+    ppo = make_ppo(character, tiny, "none")
+    ppo.actor_waits = 2
+    actor, critic = ppo.actor_flat.detach().clone(), ppo.critic_flat.detach().clone()
+    aim = Aim(character, ppo.policy)
+    rate = ppo.actor_rate.clone()
+    play(ppo, aim, 2)
+    assert torch.equal(ppo.actor_flat, actor) and not torch.equal(ppo.critic_flat, critic)
+    assert torch.equal(ppo.actor_rate, rate), "a rate is not judged by an actor that does not move"
+    play(ppo, aim, 1)
+    assert not torch.equal(ppo.actor_flat, actor)
+
+
+def test_an_update_that_has_gone_too_far_moves_only_the_critic_on(character: Character, tiny: TrackerSettings) -> None:
+    def after(epochs: int, stop_kl: float) -> tuple[Tensor, Tensor]:
+        ppo = make_ppo(character, tiny, "none", epochs=epochs, stop_kl=stop_kl, target_kl=0.0)
+        play(ppo, Aim(character, ppo.policy), 1)
+        return ppo.actor_flat.detach(), ppo.critic_flat.detach()
+
+    once, stopped, free = after(1, 1e-9), after(3, 1e-9), after(3, 0.0)
+    assert torch.equal(once[0], stopped[0]) and not torch.equal(once[1], stopped[1])
+    assert not torch.equal(once[0], free[0])

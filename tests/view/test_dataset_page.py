@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,32 +61,25 @@ def test_the_command_writes_it(dataset: Dataset, tmp_path: Path, capsys) -> None
     assert main(["dataset", "page", str(dataset.folder), "-o", str(tmp_path / "page.html"), "--megabytes", "0"]) == 2
 
 
-def test_a_click_replays_a_clip_and_few_stay_open(dataset: Dataset, tmp_path: Path) -> None:
-    sync = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium to look at the page with")
+def test_a_click_replays_a_clip_and_few_stay_open(dataset: Dataset, tmp_path: Path, browser) -> None:
     file = write_dataset_page(dataset, humanoid(), tmp_path / "page.html")
-    flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    with sync.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=flags)
-        tab = browser.new_page(viewport={"width": 1100, "height": 800})
-        errors: list[str] = []
-        tab.on("pageerror", lambda error: errors.append(str(error)))
-        tab.goto(file.as_uri())
-        assert tab.locator("canvas").count() == 0, "nothing is unpacked before it is asked for"
-        for k in range(5):
-            tab.locator(".replay.lazy").nth(k).locator("img").click()
-            state = tab.locator(".replay.lazy").nth(k).get_attribute("data-state")
-            if state == "no-webgl":
-                pytest.skip("this Chromium has no WebGL")
-            assert state == "ready"
-        states = tab.eval_on_selector_all(".replay", "all => all.map(r => r.dataset.state)")
-        assert states == ["closed", "closed", "ready", "ready", "ready"] and tab.locator("canvas").count() == 3
-        tab.wait_for_timeout(400)
-        clock = tab.locator(".replay.lazy").nth(4).locator(".time").text_content()
-        assert float(clock.split("/")[0]) > 0 and np.isclose(float(clock.split("/")[1].split()[0]), 29 / 30, atol=0.01)
-        tab.locator(".replay.lazy").first.locator("img").click()
-        assert tab.locator(".replay.lazy").first.get_attribute("data-state") == "ready", "a closed one opens again"
-        assert not errors
-        browser.close()
+    tab = browser.new_page(viewport={"width": 1100, "height": 800})
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(file.as_uri())
+    assert tab.locator("canvas").count() == 0, "nothing is unpacked before it is asked for"
+    for k in range(5):
+        tab.locator(".replay.lazy").nth(k).locator("img").click()
+        state = tab.locator(".replay.lazy").nth(k).get_attribute("data-state")
+        if state == "no-webgl":
+            pytest.skip("this Chromium has no WebGL")
+        assert state == "ready"
+    states = tab.eval_on_selector_all(".replay", "all => all.map(r => r.dataset.state)")
+    assert states == ["closed", "closed", "ready", "ready", "ready"] and tab.locator("canvas").count() == 3
+    tab.wait_for_timeout(400)
+    clock = tab.locator(".replay.lazy").nth(4).locator(".time").text_content()
+    assert float(clock.split("/")[0]) > 0 and np.isclose(float(clock.split("/")[1].split()[0]), 29 / 30, atol=0.01)
+    tab.locator(".replay.lazy").first.locator("img").click()
+    assert tab.locator(".replay.lazy").first.get_attribute("data-state") == "ready", "a closed one opens again"
+    assert not errors
+    tab.close()

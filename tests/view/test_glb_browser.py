@@ -4,7 +4,6 @@ The viewer is the page of viser, which loads GLB with three's own loader and pla
 rises as it goes, one height for each place, so a picture taken at any time can be judged.
 """
 
-import shutil
 import time
 from dataclasses import replace
 
@@ -44,43 +43,36 @@ def seen(picture: np.ndarray) -> tuple[float, float, float]:
     return x + 0.5 * WAY, top + 1.2, bottom + 1.2
 
 
-def test_the_pelvis_of_a_played_glb_is_where_the_motion_says(walk: Clip) -> None:
+def test_the_pelvis_of_a_played_glb_is_where_the_motion_says(walk: Clip, browser) -> None:
     viser = pytest.importorskip("viser")
-    sync = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium to play it in")
     clip, character = sliding(walk), humanoid()
     surface = world_points(surface_points(character), clip.motion.frame(0).body_poses(character))[0] - clip.motion.root_pos[0]
     up = torch.tensor(np.linalg.inv(to_y_up(np.eye(3)).T))
     upright = rotation.from_matrix(up)[[3, 0, 1, 2]].numpy()
     look = rotation.from_matrix(torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]))[[3, 0, 1, 2]].numpy()
     server = viser.ViserServer(port=0, verbose=False)
-    flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
     places: list[float] = []
     try:
         server.scene.add_glb("/clip", write_glb(clip, character), wxyz=upright)
-        with sync.sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=chromium, args=flags)
-            tab = browser.new_page(viewport={"width": 420, "height": 320})
-            tab.goto(f"http://127.0.0.1:{server.get_port()}")
-            deadline = time.monotonic() + 60
-            while not server.get_clients():
-                assert time.monotonic() < deadline, "the page does not connect"
-                tab.wait_for_timeout(100)
-            client = next(iter(server.get_clients().values()))
-            while len(blue(_rendered(client, tab, look))[0]) < 400:  # lights come after shapes
-                assert time.monotonic() < deadline, "no body in the picture"
-                tab.wait_for_timeout(200)
-            for _ in range(4):
-                picture = _rendered(client, tab, look)
-                x, top, bottom = seen(picture)
-                expected = clip.motion.root_pos[0, 2] + RISE * x / WAY
-                assert -0.08 < x < WAY + 0.08
-                assert abs(top - float(expected + surface[:, 2].max())) < 0.06
-                assert abs(bottom - float(expected + surface[:, 2].min())) < 0.06
-                places.append(x)
-            browser.close()
+        tab = browser.new_page(viewport={"width": 420, "height": 320})
+        tab.goto(f"http://127.0.0.1:{server.get_port()}")
+        deadline = time.monotonic() + 60
+        while not server.get_clients():
+            assert time.monotonic() < deadline, "the page does not connect"
+            tab.wait_for_timeout(100)
+        client = next(iter(server.get_clients().values()))
+        while len(blue(_rendered(client, tab, look))[0]) < 400:  # lights come after shapes
+            assert time.monotonic() < deadline, "no body in the picture"
+            tab.wait_for_timeout(200)
+        for _ in range(4):
+            picture = _rendered(client, tab, look)
+            x, top, bottom = seen(picture)
+            expected = clip.motion.root_pos[0, 2] + RISE * x / WAY
+            assert -0.08 < x < WAY + 0.08
+            assert abs(top - float(expected + surface[:, 2].max())) < 0.06
+            assert abs(bottom - float(expected + surface[:, 2].min())) < 0.06
+            places.append(x)
+        tab.close()
     finally:
         server.stop()
     assert np.ptp(places) > 0.3, f"it does not play: the body stays at {places}"

@@ -10,7 +10,10 @@ it is then made before each call, from the same generator in the same order, and
 function uses the numbers that the plain one would.
 
 Compiled code also expects the strides that it was compiled for, while callers may well pass a slice today and a fresh tensor
-tomorrow. So tensors are handed over contiguous, and copied where they are not. One that the function writes to must be so already.
+tomorrow. So tensors are handed over contiguous, and copied where they are not; those that the function writes to must be.
+
+Code for a record that has been compiled before, in any process, is found in TORCHINDUCTOR_CACHE_DIR (by default a temporary
+folder): constants are arguments, so a record is the same for all terrains, paths and weights of the same shapes.
 """
 
 import logging
@@ -20,7 +23,10 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 from torch._dynamo.backends.registry import lookup_backend
+from torch._guards import TracingContext, tracing
+from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
@@ -32,8 +38,8 @@ _log = logging.getLogger(__name__)
 class Fused:
     """`function` of trees of tensors, compiled at the first call with arguments of a kind: structure, shapes and types.
 
-    Compilation itself changes no argument and draws no number. `differentiable` allows gradients with respect to the arguments, which then must not be written to by the function; parts
-    under `torch.no_grad` would get gradients, and must use `detach` instead.
+    Compilation itself changes no argument and draws no number. `differentiable` allows gradients with respect to the arguments,
+    which then must not be written to by the function; parts under `torch.no_grad` would get gradients, and must use `detach`.
     """
 
     def __init__(self, function: Callable[..., Any], differentiable: bool = False, backend: str = "inductor") -> None:
@@ -79,7 +85,10 @@ class Fused:
             draws.rewind()
             recorded = make_fx(of_tensors)(*examples, *numbers)
             constants = _constants_as_arguments(recorded)
-            compiled = lookup_backend(self.backend)(recorded, [*examples, *numbers, *constants])
+            shapes = FakeTensorMode(shape_env=ShapeEnv())
+            fixed: list[Tensor] = [shapes.from_tensor(tensor, static_shapes=True) for tensor in (*examples, *numbers, *constants)]
+            with tracing(TracingContext(shapes)):  # without a context the compiled code would not be kept for the next process
+                compiled = lookup_backend(self.backend)(recorded, fixed)
 
         def run(*arguments: Any) -> Any:
             inputs = [leaf.contiguous() for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, Tensor)]

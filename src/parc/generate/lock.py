@@ -16,7 +16,7 @@ Two-bone inverse kinematics then brings each foot to its place, keeping its orie
 the hip and a hinge at the knee are repaired.
 """
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -124,7 +124,7 @@ class _Legs(NamedTuple):
     """rows of (all joints, new thighs, shins, feet) that make up the new joints"""
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _legs(character: Character, device: torch.device) -> _Legs | None:
     bodies = character.bodies
     feet = list(character.feet)

@@ -17,7 +17,7 @@ The noise level enters by shift and scale of each block's normalised input (AdaL
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple, cast
 
 import torch
@@ -207,7 +207,7 @@ def _aligned(tokens: int) -> int:
     return -(-tokens // _ALIGN) * _ALIGN
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _visibility_pattern(branches: int, frames: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """What frames [K, T, keys] see in any case, and which keys [keys] are the past."""
     with torch.inference_mode(False):  # the cache outlives the caller's mode

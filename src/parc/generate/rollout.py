@@ -11,6 +11,7 @@ carried along but no longer grows: `frames` says how much of each row counts.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -106,6 +107,19 @@ class RolloutBatch:
         return [Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], provenance=provenance) for i, m in rows]
 
 
+_Frames = tuple[FrameState, BodyPose]
+
+
+class _Buffers(NamedTuple):
+    past: FrameState
+    past_pose: BodyPose
+    progress: Tensor
+    kept: FrameState
+    planned: FrameState
+    frames: Tensor
+    reached: Tensor
+
+
 class PathRunner:
     """Static buffers for C motions on each of N terrains and paths; `reset`, then `step` window by window."""
 
@@ -142,8 +156,10 @@ class PathRunner:
         self._make_buffers(device)
         self.reset(None, torch.Generator(device).manual_seed(0))
         self._mixed = settings.blend.mixed(len(self._plan))
-        self._before: Callable[..., tuple[Tensor, ...]] = self._condition
-        self._after: Callable[..., tuple[Tensor, ...]] = self._finish
+        self._conditioning: Callable[..., tuple[Tensor, ...]] = self._condition
+        self._decoding: Callable[..., _Frames] = self._decode
+        self._repairing: Callable[..., _Frames] = self._repair
+        self._ending: Callable[..., tuple[Tensor, ...]] = self._end
         if compiled:
             self.fuse()
         self._replay: Replay | None = Replay(self.window_without_graph, device) if use_graph else None
@@ -152,11 +168,20 @@ class PathRunner:
 
     @torch.no_grad()
     def fuse(self, backend: str = "inductor") -> None:
-        """Compile what comes before and after the network for these buffers, and the network."""
+        """Compile the network, and what comes before and after it in pieces: those that two settings share compile once."""
         self.generator.fuse(backend)
-        self._before = Fused(self._condition, backend=backend)
-        self._after = Fused(self._finish, backend=backend)
+        self._conditioning = Fused(self._condition, backend=backend)
+        self._decoding = Fused(self._decode, backend=backend)
+        self._repairing = Fused(self._repair, backend=backend)
+        self._ending = Fused(self._end, backend=backend)
         self.window_without_graph()
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether every piece around the network could be compiled."""
+        repair = (self._repairing,) if self.settings.lock_feet else ()
+        pieces = (self._conditioning, self._decoding, *repair, self._ending)
+        return all(isinstance(piece, Fused) and piece.is_compiled for piece in pieces)
 
     def _make_buffers(self, device: torch.device) -> None:
         b, bodies, keep = self.batch, self.generator.character.num_bodies, self.settings.keep
@@ -235,19 +260,19 @@ class PathRunner:
     @torch.no_grad()
     def window_without_graph(self) -> None:
         """One window from the buffers to the buffers."""
-        features = self._denoise(*self._before(*self._past_buffers()))
-        self._after(features, *self._end_buffers())
+        features = self._denoise(*self._conditioning(self.past, self.past_pose, self.progress))
+        frames = self._decoding(features, self.past, self.planned, self.has_plan)
+        if self.settings.lock_feet:
+            frames = self._repairing(*frames, self.past, self.past_pose, self.has_past)
+        self._ending(*frames, self._buffers(), self.has_past)
 
-    def _past_buffers(self) -> tuple[Tensor, ...]:
-        return (*self.past, *self.past_pose, self.progress)
+    def _buffers(self) -> _Buffers:
+        """All that a window writes to."""
+        return _Buffers(self.past, self.past_pose, self.progress, self.kept, self.planned, self.frames, self.reached)
 
-    def _end_buffers(self) -> tuple[Tensor, ...]:
-        return (*self._past_buffers(), *self.kept, *self.planned, self.frames, self.reached, self.has_past, self.has_plan)
-
-    def _condition(self, *buffers: Tensor) -> tuple[Tensor, ...]:
+    def _condition(self, own_past: FrameState, past_pose: BodyPose, progress: Tensor) -> tuple[Tensor, ...]:
         """What the network is told: past features, heightmap and direction, each repeated for every candidate."""
         settings, generator = self.settings, self.generator
-        own_past, past_pose, progress = FrameState(*buffers[:4]), BodyPose(*buffers[4:6]), buffers[6]
         frame = CanonicalFrame.of(own_past.root_pos[:, -1], own_past.root_rot[:, -1])
         past = generator.layout.encode(frame.to_local(own_past), frame.points_to_local(past_pose.pos[..., 1:, :]))
         heightmap = frame.heightmap(self.terrain, generator.settings.grid)
@@ -263,45 +288,53 @@ class PathRunner:
             past, heightmap, direction, self.noise, self.coefficients, self._plan, self._embeddings, self._mixed
         )
 
-    def _finish(self, features: Tensor, *buffers: Tensor) -> tuple[Tensor, ...]:
-        """Kept frames out of the network's features, repaired and chosen, into the buffers."""
-        settings, generator = self.settings, self.generator
-        layout, character, keep, last = generator.layout, generator.character, settings.keep, PAST_FRAMES - 1
-        past_buffers, progress, kept_buffers, planned_buffers = buffers[:6], buffers[6], buffers[7:11], buffers[11:15]
-        frames, reached, has_past, has_plan = buffers[15:]
-        repeated = self._for_candidates(*past_buffers)
-        own_past, past_pose = FrameState(*repeated[:4]), BodyPose(*repeated[4:])
-        frame = CanonicalFrame.of(own_past.root_pos[:, last], own_past.root_rot[:, last])
-        state = frame.to_world(layout.decode(features[:, : keep + self._overlap]).state)
+    def _decode(self, features: Tensor, past: FrameState, planned: FrameState, has_plan: Tensor) -> _Frames:
+        """The frames of the network's features that are kept or overlap the next window, in the world."""
+        generator, last = self.generator, PAST_FRAMES - 1
+        frame = CanonicalFrame.of(*self._for_candidates(past.root_pos[:, last], past.root_rot[:, last]))
+        decoded = generator.layout.decode(features[:, : self.settings.keep + self._overlap])
+        state = frame.to_world(decoded.state)
         state = state._replace(contacts=state.contacts.clamp(0, 1))
         if self._overlap:
-            state = continue_plan(FrameState(*self._for_candidates(*planned_buffers)), state, self._fade_in, has_plan)
-        pose = state.body_pose(character)
-        if settings.lock_feet:
-            before = BodyPose(*(part[:, last:] for part in past_pose))
-            state = lock_feet(character, state, pose, own_past.narrow(last, 1), before, has_past, self.terrain)
-            pose = state.body_pose(character)
+            state = continue_plan(FrameState(*self._for_candidates(*planned)), state, self._fade_in, has_plan)
+        return state, state.body_pose(generator.character)
+
+    def _repair(self, state: FrameState, pose: BodyPose, past: FrameState, past_pose: BodyPose, has_past: Tensor) -> _Frames:
+        character, last = self.generator.character, PAST_FRAMES - 1
+        before = FrameState(*self._for_candidates(*past.narrow(last, 1)))
+        pose_before = BodyPose(*self._for_candidates(*(part[:, last:] for part in past_pose)))
+        state = lock_feet(character, state, pose, before, pose_before, has_past, self.terrain)
+        return state, state.body_pose(character)
+
+    def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor) -> tuple[Tensor, ...]:
+        """The best candidate of each row, and how far it comes, into the buffers."""
+        keep, n = self.settings.keep, self.settings.choices
         state, plan = state.narrow(0, keep), state.narrow(keep, self._overlap)
         pose = BodyPose(*(part[:, :keep] for part in pose))
-        n = settings.choices
         if n > 1:
-            (goal,) = self._for_candidates(self.paths.target(progress, settings.lookahead))
-            towards = torch.nn.functional.normalize(goal - frame.origin[:, :2], dim=-1)
-            scores = score_window(character, pose, state.contacts, past_pose.pos, has_past, towards, self.terrain, settings.score)
-            best = scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
+            best = self._best(state, pose, to, has_past)
             state = FrameState(*(part.index_select(0, best) for part in state))
             pose = BodyPose(*(part.index_select(0, best) for part in pose))
             plan = FrameState(*(part.index_select(0, best) for part in plan))
-        now, first, near = self._arrival(state, pose, progress)
-        room = (self.limit - frames).clamp_min(0)
-        frames.add_(torch.where(reached, 0, torch.minimum(first, room)))
-        reached.logical_or_(near & (first <= room))
-        progress.copy_(now)
-        for buffer, value in zip((*kept_buffers, *planned_buffers), (*state, *plan), strict=True):
+        now, first, near = self._arrival(state, pose, to.progress)
+        room = (self.limit - to.frames).clamp_min(0)
+        to.frames.add_(torch.where(to.reached, 0, torch.minimum(first, room)))
+        to.reached.logical_or_(near & (first <= room))
+        to.progress.copy_(now)
+        for buffer, value in zip((*to.kept, *to.planned), (*state, *plan), strict=True):
             buffer.copy_(value)
-        for buffer, value in zip(past_buffers, (*state, *pose), strict=True):
+        for buffer, value in zip((*to.past, *to.past_pose), (*state, *pose), strict=True):
             buffer.copy_(value[:, keep - PAST_FRAMES :])
-        return (frames,)
+        return (to.frames,)
+
+    def _best(self, state: FrameState, pose: BodyPose, at: _Buffers, has_past: Tensor) -> Tensor:
+        """Which candidate of each row has the least score, as an index into all of them."""
+        settings, character, n = self.settings, self.generator.character, self.settings.choices
+        goal, origin = self._for_candidates(self.paths.target(at.progress, settings.lookahead), at.past.root_pos[:, -1, :2])
+        (past_pos,) = self._for_candidates(at.past_pose.pos)
+        towards = torch.nn.functional.normalize(goal - origin, dim=-1)
+        scores = score_window(character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score)
+        return scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
 
     def _arrival(self, state: FrameState, pose: BodyPose, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Progress after the window, frames [B] of it up to the goal (all if it is not reached), whether it is [B]."""
