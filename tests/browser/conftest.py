@@ -136,14 +136,17 @@ class Person:
     def click_cell(self, cell: tuple[int, int], done: Callable[[], object]) -> None:
         self.click_until(lambda: self.cell_place(cell), done)
 
-    def click_until(self, place: Callable[[], tuple[float, float]], done: Callable[[], object], tries: int = 5) -> None:
+    def click_until(self, place: Callable[[], tuple[float, float]], done: Callable[[], object], tries: int = 8) -> None:
         """Click, and click again where nothing has come of it for a while.
 
         The software-rendered browser loses a click that falls into a frame of several hundred milliseconds.
         """
         for _ in range(tries):
             self.settle()
-            self.tab.mouse.click(*place())
+            at = place()
+            self.tab.mouse.move(*at)
+            self.tab.wait_for_timeout(150)
+            self.tab.mouse.click(*at)
             end = time.monotonic() + 6.0
             while time.monotonic() < end:
                 if done():

@@ -38,7 +38,7 @@ class Author(Command):
         from parc.errors import SettingsError
 
         if self.count < 1 or self.iterations < 0:
-            raise SettingsError(f"{self.count} clips of {self.iterations} iterations were asked for, expected at least 1 and 0")
+            raise SettingsError(f"{self.count} clips of {self.iterations} iterations were asked for, expected at least 1 clip")
         settings = MakeSettings()
         if self.iterations:
             settings = replace(settings, solve=replace(settings.solve, iterations=self.iterations))
