@@ -6,6 +6,7 @@ Clip i of a seed is drawn from SeedSequence([seed, 0, i]) alone, so a larger cou
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -92,9 +93,10 @@ def _random_climb(name: str, draw: np.random.Generator) -> Script:
     )
 
 
-def _random_down(name: str, draw: np.random.Generator) -> Script:
+def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
     make = Descend(
-        height=draw.uniform(1.0, 1.45),
+        height=draw.uniform(1.2, 2.0) if drops else draw.uniform(1.0, 1.45),
+        drops=drops,
         speed=draw.uniform(0.9, 1.4),
         leave=draw.uniform(0.9, 1.4),
         approach=draw.uniform(1.0, 1.5),
@@ -102,21 +104,7 @@ def _random_down(name: str, draw: np.random.Generator) -> Script:
         tempo=draw.uniform(0.95, 1.3),
         left=bool(draw.random() < 0.5),
     )
-    return descend(f"{name}_climb_down", make)
-
-
-def _random_drop(name: str, draw: np.random.Generator) -> Script:
-    make = Descend(
-        height=draw.uniform(1.2, 2.0),
-        drops=True,
-        speed=draw.uniform(0.9, 1.4),
-        leave=draw.uniform(0.9, 1.4),
-        approach=draw.uniform(1.0, 1.5),
-        heading=math.radians(draw.uniform(-20, 20)),
-        tempo=draw.uniform(0.95, 1.3),
-        left=bool(draw.random() < 0.5),
-    )
-    return descend(f"{name}_hang_drop", make)
+    return descend(f"{name}_{'hang_drop' if drops else 'climb_down'}", make)
 
 
 def _random_vault(name: str, draw: np.random.Generator) -> Script:
@@ -152,8 +140,8 @@ def _random_run_jump(name: str, draw: np.random.Generator) -> Script:
 
 _RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
     "climb": _random_climb,
-    "climb_down": _random_down,
-    "hang_drop": _random_drop,
+    "climb_down": partial(_random_descent, drops=False),
+    "hang_drop": partial(_random_descent, drops=True),
     "vault": _random_vault,
     "run_jump_climb": _random_run_jump,
 }

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from parc.author import mechanics
 from parc.author.draft import FPS, PARTS, Draft
-from parc.author.ground import NearGround
 from parc.author.mechanics import MechanicsSettings
 from parc.character import rotation
 from parc.character.character import Character
@@ -26,7 +25,17 @@ from parc.character.kinematics import BodyPose, forward_kinematics
 from parc.character.pose import joints_to_dof
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.goal import frame_mean, pad
+from parc.mocap.near_ground import NearGround
 from parc.motion.motion import Motion
+
+NEAR = 0.1
+"""m from the terrain within which points are watched"""
+RENEW = 25
+"""steps between choices of points to watch"""
+MARGIN = 0.015
+"""m that bodies other than hands and feet keep from the terrain, so that knees that pass a wall do not lean on it"""
+SOFT = 0.004
+"""m under which a depth counts by its square"""
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ class Solve:
         self.trunk = torch.tensor(sorted({0, chest, anatomy.body.get("head", chest)}), device=device)
         bones = [(anatomy.body[a], anatomy.body[b]) for limb in anatomy.limbs for a, b in pairwise(limb)]
         self.bone_from, self.bone_to = (torch.tensor(x, device=device) for x in zip(*bones, strict=True))
-        self.ground = NearGround(character, [d.script.terrain for d in drafts], self.valid)
+        self.ground = NearGround(character, [d.script.terrain for d in drafts], self.valid, NEAR, RENEW, SOFT, MARGIN)
         with torch.no_grad():
             wanted = _with_matrices(forward_kinematics(character, self.root_pos, self.root_rot, self.joint_rot))
             self.wanted_trunk = wanted.rot.index_select(2, self.trunk)

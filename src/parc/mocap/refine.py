@@ -4,9 +4,6 @@ Each contact event has an anchor: the mean place of what touched, put onto its l
 (toe's) edge of the sole is held at the anchor along the ground, and its lowest corner at the anchor's height; a hand's ball is
 held beside it. Only parts that stood still in the source are held, so a foot may still roll from heel to toe.
 
-Points far from the terrain cannot come near it in a few dozen steps, so distances are taken of near points only; which those are
-is decided again every `renew` steps.
-
 Where the body is known to fly, its centre of mass is asked to fall at 9.81 m/s2.
 """
 
@@ -23,7 +20,7 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.character.inertia import centre_of_mass
 from parc.character.kinematics import BodyPose
-from parc.character.surface import Surface, surface_points, world_points
+from parc.character.surface import Surface, surface_points
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.calibrate import Fitted
 from parc.mocap.check import GRAVITY
@@ -32,9 +29,9 @@ from parc.mocap.contact import PARTS
 from parc.mocap.fit import Fit, FitSettings
 from parc.mocap.goal import Goals, frame_mean, pad
 from parc.mocap.level import Supports
+from parc.mocap.near_ground import NearGround, soft_distance
 from parc.motion.motion import Motion
-from parc.terrain.distance import signed_distance_local
-from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.terrain.terrain import Terrain
 
 
 @dataclass(frozen=True)
@@ -107,17 +104,6 @@ def refine(
     return problem.results(labels, motions[0].fps)
 
 
-class _Watched(NamedTuple):
-    """Points whose distance to the terrain is taken, [N, M] of them, some repeated to fill up."""
-
-    at: Tensor
-    """row of the point's body among the poses of all frames"""
-    local: Tensor
-    """[N, M, 3] in its body's frame"""
-    real: Tensor
-    """1, or 0 for a filler"""
-
-
 class _Falls(NamedTuple):
     inside: Tensor
     """[N, T-2] 1 where a frame and its neighbours are in the air"""
@@ -143,7 +129,7 @@ class _GroundTerms:
         device = valid.device
         self.settings, self.valid, self.anchors = settings, valid, anchors
         self.surface: Surface = surface_points(character, device)
-        self.terrains = TerrainBatch.stack(terrains).to(device)
+        self.depth = NearGround(character, terrains, valid, settings.near, settings.renew, settings.soft)
         feet = [anatomy.body[f"{side}_ankle"] for side in ("left", "right")]
         self.feet = torch.tensor(feet * 2, device=device)
         sole = torch.as_tensor(anatomy.sole, device=device).float()
@@ -152,8 +138,6 @@ class _GroundTerms:
         rows = self.surface.by_body[self.hands]
         self.hand_points = self.surface.points[rows]
         self.character = character
-        self.steps = 0
-        self.watched: _Watched | None = None
         self.falls: _Falls | None = None
 
     def __call__(self, pose: BodyPose) -> Tensor:
@@ -165,51 +149,16 @@ class _GroundTerms:
         along = torch.cat([corners.mean(-2)[..., :2], pose.pos.index_select(2, self.hands)[..., :2]], 2)
         lowest = torch.cat([corners[..., 2].amin(-1), hands[..., 2].amin(-1)], 2)
         slip = (along - place[..., :2]).square().sum(-1) * held
-        gap = _soft((lowest - place[..., 2]).abs(), s.soft) * held
+        gap = soft_distance((lowest - place[..., 2]).abs(), s.soft) * held
         loss = s.anchor * frame_mean(slip.sum(-1), self.valid) + s.contact * frame_mean(gap.sum(-1), self.valid)
         if self.falls is not None:
             height = centre_of_mass(self.character, pose)[..., 2]
             second = height[:, 2:] - 2 * height[:, 1:-1] + height[:, :-2] + self.falls.drop
             loss = loss + s.ballistic * frame_mean(second.square() * self.falls.inside, self.valid[:, 2:])
-        return loss + s.penetration * self._penetration(pose)
-
-    def _penetration(self, pose: BodyPose) -> Tensor:
-        if self.watched is None or self.steps % self.settings.renew == 0:
-            self.watched = self._near(pose)
-        self.steps += 1
-        n = len(self.valid)
-        turns = rotation.to_matrix(pose.rot).reshape(n, -1, 9)
-        turn, origin = (
-            x.gather(1, self.watched.at.unsqueeze(-1).expand(-1, -1, x.shape[-1])) for x in (turns, pose.pos.flatten(1, 2))
-        )
-        points = origin + (turn.unflatten(-1, (3, 3)) @ self.watched.local.unsqueeze(-1)).squeeze(-1)
-        signed = signed_distance_local(self.terrains, points, reach=1, border="wall")
-        depth = _soft((-signed).clamp_min(0), self.settings.soft) * self.watched.real
-        return depth.sum(1) / self.valid.sum(1).clamp_min(1)
-
-    def _near(self, pose: BodyPose) -> _Watched:
-        """The points near the terrain."""
-        with torch.no_grad():
-            points = world_points(self.surface, pose)
-            n, t, p = points.shape[:3]
-            signed = signed_distance_local(self.terrains, points.reshape(n, t * p, 3), reach=1, border="wall")
-        near = (signed < self.settings.near) & self.valid.bool().repeat_interleave(p, 1)
-        most = max(int(near.sum(1).max()), 1)
-        order = near.to(torch.int8).argsort(dim=1, descending=True, stable=True)[:, :most]
-        frame, point = torch.div(order, p, rounding_mode="floor"), order % p
-        return _Watched(
-            at=frame * pose.pos.shape[2] + self.surface.body[point],
-            local=self.surface.points[point],
-            real=near.gather(1, order).to(points.dtype),
-        )
+        return loss + s.penetration * self.depth(pose)
 
 
 def _placed(pose: BodyPose, bodies: Tensor, points: Tensor) -> Tensor:
     """Points [K, C, 3] of bodies [K] in the world, [N, T, K, C, 3]."""
     turns = rotation.to_matrix(pose.rot.index_select(2, bodies))
     return pose.pos.index_select(2, bodies).unsqueeze(-2) + torch.einsum("ntkij,kcj->ntkci", turns, points)
-
-
-def _soft(distance: Tensor, width: float) -> Tensor:
-    """|d| beyond `width`, its square below: pulls all the way without shaking at the end."""
-    return torch.where(distance < width, distance.square() / (2 * width), distance - 0.5 * width)

@@ -1,7 +1,5 @@
 """How deep bodies are in the ground, for a fit: only points near the terrain are looked at, and which those are is decided again
 every few dozen steps, as no point comes far in between.
-
-Hands and feet may touch. All else keeps a finger's breadth away, so that knees that pass a wall do not count as leaning on it.
 """
 
 from collections.abc import Sequence
@@ -10,20 +8,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
 from parc.character.surface import surface_points, world_points
 from parc.terrain.distance import signed_distance_local
 from parc.terrain.terrain import Terrain, TerrainBatch
-
-NEAR = 0.1
-"""m from the terrain within which points are watched"""
-RENEW = 25
-"""steps between choices of points to watch"""
-MARGIN = 0.015
-"""m that bodies other than hands and feet keep from the terrain"""
-SOFT = 0.004
-"""m under which a depth counts by its square"""
 
 
 class _Watched(NamedTuple):
@@ -40,29 +30,42 @@ class _Watched(NamedTuple):
 
 
 class NearGround:
-    def __init__(self, character: Character, terrains: Sequence[Terrain], valid: Tensor) -> None:
-        self.valid = valid
+    def __init__(
+        self,
+        character: Character,
+        terrains: Sequence[Terrain],
+        valid: Tensor,
+        near: float,
+        renew: int,
+        soft: float,
+        margin: float = 0.0,
+    ) -> None:
+        """For frames that count, `valid` [N, T].
+
+        Points within `near` (m) of the terrain are watched, chosen again every `renew` steps; a depth under `soft` (m) counts by
+        its square. Hands and feet may touch; all else keeps `margin` (m) away.
+        """
+        self.valid, self.near, self.renew, self.soft = valid, near, renew, soft
         self.surface = surface_points(character, valid.device)
         ends = torch.tensor(character.key_bodies, device=valid.device)
-        self.margin = torch.where(torch.isin(self.surface.body, ends), 0.0, MARGIN)
+        self.margin = torch.where(torch.isin(self.surface.body, ends), 0.0, margin)
         self.terrains = TerrainBatch.stack(list(terrains)).to(valid.device)
         self.steps = 0
         self.watched: _Watched | None = None
 
     def __call__(self, pose: BodyPose) -> Tensor:
-        """Sum of depths over points, mean over frames, [N], m; for matrix poses."""
-        if self.watched is None or self.steps % RENEW == 0:
+        """Sum of depths over points, mean over frames, [N], m; rotations as quaternions or matrices."""
+        if self.watched is None or self.steps % self.renew == 0:
             self.watched = self._near(pose)
         self.steps += 1
         n = len(self.valid)
-        turns = pose.rot.reshape(n, -1, 9)
+        turns = (rotation.to_matrix(pose.rot) if pose.rot.shape[-1] == 4 else pose.rot).reshape(n, -1, 9)
         turn, origin = (
             x.gather(1, self.watched.at.unsqueeze(-1).expand(-1, -1, x.shape[-1])) for x in (turns, pose.pos.flatten(1, 2))
         )
         points = origin + (turn.unflatten(-1, (3, 3)) @ self.watched.local.unsqueeze(-1)).squeeze(-1)
         signed = signed_distance_local(self.terrains, points, reach=1, border="wall")
-        depth = (self.watched.margin - signed).clamp_min(0)
-        depth = torch.where(depth < SOFT, depth.square() / (2 * SOFT), depth - 0.5 * SOFT) * self.watched.real
+        depth = soft_distance((self.watched.margin - signed).clamp_min(0), self.soft) * self.watched.real
         return depth.sum(1) / self.valid.sum(1).clamp_min(1)
 
     def _near(self, pose: BodyPose) -> _Watched:
@@ -70,7 +73,7 @@ class NearGround:
             points = world_points(self.surface, pose)
             n, t, p = points.shape[:3]
             signed = signed_distance_local(self.terrains, points.reshape(n, t * p, 3), reach=1, border="wall")
-        near = (signed < NEAR) & self.valid.bool().repeat_interleave(p, 1)
+        near = (signed < self.near) & self.valid.bool().repeat_interleave(p, 1)
         most = max(int(near.sum(1).max()), 1)
         order = near.to(torch.int8).argsort(dim=1, descending=True, stable=True)[:, :most]
         frame, point = torch.div(order, p, rounding_mode="floor"), order % p
@@ -80,3 +83,8 @@ class NearGround:
             real=near.gather(1, order).to(points.dtype),
             margin=self.margin[point],
         )
+
+
+def soft_distance(distance: Tensor, width: float) -> Tensor:
+    """|d| beyond `width`, its square below: pulls all the way without shaking at the end."""
+    return torch.where(distance < width, distance.square() / (2 * width), distance - 0.5 * width)
