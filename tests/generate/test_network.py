@@ -134,3 +134,16 @@ def test_default_network_has_about_five_million_parameters():
 def test_heads_must_divide_the_width():
     with pytest.raises(SettingsError, match="100 numbers cannot be split into 3"):
         PrefixSettings(width=100, heads=3)
+
+
+def test_what_the_noise_level_adds_is_bounded():
+    torch.manual_seed(0)
+    bounded, free = (
+        PrefixTransformer(20, 5, PrefixSettings(width=16, layers=1, heads=2, hidden=32, level_limit=limit))
+        for limit in (6.0, 0.0)
+    )
+    levels = torch.linspace(0, 1, 7)
+    for network, holds in ((bounded, True), (free, False)):
+        torch.nn.init.normal_(network.blocks[0].level.weight, std=100.0)
+        added = network.level_embedding(levels)[0] - network.neutral
+        assert bool(added.abs().max() < 6.001) is holds
