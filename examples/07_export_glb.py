@@ -10,7 +10,6 @@ from parc.dataset import save_clip
 from parc.dataset.stroll import stroll
 from parc.path import plan_path
 from parc.physics.export import export_mjcf
-from parc.physics.qpos_file import save_qpos
 from parc.terrain import Stairs, stairs
 
 out = Path("out/examples")
@@ -20,7 +19,7 @@ ground = stairs(Stairs(steps=4, rise=0.15))
 walk = stroll(ground, plan_path(ground, (1, 3), (10, 4)))
 save_clip(walk, out / "walk.glb", humanoid())
 save_clip(walk, out / "walk.bvh", humanoid())
-save_qpos(walk, humanoid(), out / "walk.npz")
+save_clip(walk, out / "walk.npz", humanoid())
 export_mjcf(humanoid(), ground, out / "scene.xml")
 for file in ("walk.glb", "walk.bvh", "walk.npz", "scene.xml"):
     print(f"{out / file}: {(out / file).stat().st_size / 1000:.0f} kB")

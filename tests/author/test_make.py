@@ -86,6 +86,14 @@ def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path
     assert report["each"][0]["faults"]
     assert main([*words, "--all"]) == 0
     assert len(Dataset.open(out)) == 1
+    capsys.readouterr()
+    assert main(words) == 2
+    refused = capsys.readouterr().err
+    assert "already has 1 of these 1 clips" in refused and "--seed" in refused and "-o" in refused
+    assert main([*words[:5], "2", *words[6:]]) == 2
+    assert "--resume to make only the 1 that are missing" in capsys.readouterr().err
+    assert main([*words, "--resume"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["made"] == 0
     assert main(["dataset", "author", "-o", str(out), "--skills", "swim"]) == 2
 
 

@@ -21,7 +21,7 @@ from parc.view.studio.model import GeneratorFile, TrackerFile
 from parc.view.studio.session import Session
 
 BODY = humanoid()
-QUICK = PilotSettings(planner=PlannerSettings(candidates=1, rehearse=0))
+QUICK = PilotSettings(planner=PlannerSettings(candidates=1, beam=1))
 
 
 def wait_for(what, seconds: float = 60.0) -> None:

@@ -108,7 +108,7 @@ def test_convert_to_glb_and_not_from_it(motion_file: Path, tmp_path: Path, capsy
     result_of(["convert", str(motion_file), str(tmp_path / "walk.glb")], capsys)
     assert (tmp_path / "walk.glb").read_bytes()[:4] == b"glTF"
     assert main(["convert", str(tmp_path / "walk.glb"), str(tmp_path / "x.motion")]) == 2
-    assert "unknown extension '.glb'" in capsys.readouterr().err
+    assert ".glb is written and not read" in capsys.readouterr().err
 
 
 def test_same_seed_same_terrain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,5 +284,7 @@ def test_hasten_shortens_and_refuses_what_is_there(motion_file, tmp_path, capsys
     out = str(tmp_path / "quick")
     result = result_of(["dataset", "hasten", str(motion_file), "-o", out, "--speed", "3"], capsys)
     assert result["clips"] == 1 and result["minutes"] < result["minutes_before"]
-    assert "already has a clip" in sentence_of(["dataset", "hasten", str(motion_file), "-o", out], capsys)
+    refused = sentence_of(["dataset", "hasten", str(motion_file), "-o", out], capsys)
+    assert "already has 1 of these 1 clips (stroll_quick)" in refused and "-o" in refused
+    assert result_of(["dataset", "hasten", str(motion_file), "-o", out, "--resume"], capsys)["clips"] == 0
     assert "0.5" in sentence_of(["dataset", "hasten", str(motion_file), "-o", out, "--fastest", "0.5"], capsys)

@@ -87,7 +87,7 @@ def train_tracker(group: distributed.Group) -> dict[str, Tensor]:
     settings = replace(small, policy=replace(small.policy, hidden=(32,)), ppo=ppo_settings)
     policy = TrackerPolicy(BODY, settings, "cpu")
     initialise(policy, torch.Generator().manual_seed(0))
-    ppo = PPO(policy, worlds, settings.ppo, settings.policy.std_range, group, torch.Generator().manual_seed(group.rank))
+    ppo = PPO(policy, worlds, settings.ppo, settings.policy, group, torch.Generator().manual_seed(group.rank))
     restart = Restart(build_library(BODY, [make_walk()]), RestartSettings())
     mine = slice(group.rank * worlds, (group.rank + 1) * worlds)
     curve = []

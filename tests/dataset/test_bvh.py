@@ -211,7 +211,7 @@ BAD = {
     "offset": (_change(r"OFFSET 0 0 0", "OFFSET 0 up 0"), "OFFSET of joint 'pelvis' holds 'up'"),
     "open brace": (_change(r"^\}\n", ""), "ends inside a joint"),
     "two roots": (_change(r"^MOTION", "ROOT other\n{\n}\nMOTION"), "a ROOT stands where it cannot"),
-    "other names": (_change("JOINT torso", "JOINT Spine"), "no joint 'torso'; use `parc dataset build` / parc.mocap to retarget"),
+    "other names": (_change("JOINT torso", "JOINT Spine"), "no joint 'torso'; `parc convert --retarget` and"),
     "a joint more": (
         _change(r"JOINT torso\s+\{\s+OFFSET.*\s+CHANNELS 3.*", r"\g<0> JOINT Toe { OFFSET 0 0 0 CHANNELS 0 }"),
         "'Toe' too many",

@@ -85,6 +85,22 @@ def test_card_counts(tmp_path, make_clip):
     assert "| climb | 2 | 0.08 |" in text and "3 clips, 180 frames" in text
 
 
+def test_card_tells_edits_by_their_kind(tmp_path, make_clip):
+    edits = (
+        "20.19 s from frame 0",
+        "cut: 3.00 s from frame 7",
+        "retarget: scale 1.0066, leg 0.8260 m",
+        "hasten to 1.2 m/s",
+        "mirror",
+    )
+    clip = make_clip("a", 0)
+    with DatasetWriter(tmp_path / "set", humanoid()) as writer:
+        writer.append([replace(clip, provenance=replace(clip.provenance, edits=edits))])
+    card = data_card(Dataset.open(tmp_path / "set"))
+    assert card["lineage"]["0"]["edits"] == {"cut": 2, "retarget": 1, "hasten": 1, "mirror": 1}
+    assert card_markdown(card).splitlines()[-1].endswith("| cut (2), retarget (1), hasten (1), mirror (1) |")
+
+
 def test_card_of_nothing(tmp_path):
     DatasetWriter(tmp_path, humanoid()).close()
     card = data_card(Dataset.open(tmp_path))

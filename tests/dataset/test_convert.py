@@ -191,7 +191,7 @@ def test_hostile_blocks_do_not_run(tmp_path, make_clip, character):
 
 
 def test_extensions_and_missing_files(tmp_path, make_clip, character):
-    with pytest.raises(FormatError, match=r"unknown extension '.fbx'; known are .motion, .pkl, .txt"):
+    with pytest.raises(FormatError, match=r"unknown extension '.fbx'; known are .motion, .pkl, .txt, .bvh, .npz"):
         load_clip(tmp_path / "x.fbx", character)
     with pytest.raises(FormatError, match="does not exist"):
         load_clip(tmp_path / "x.pkl", character)

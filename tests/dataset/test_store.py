@@ -51,8 +51,8 @@ def test_unusual_numbers_survive(tmp_path, make_clip, same):
 def test_wrong_keys(tmp_path, make_clip):
     fill(tmp_path, make_clip, 2)
     dataset = Dataset.open(tmp_path)
-    with pytest.raises(DatasetError, match="no clip 'nobody' among its 2"):
-        dataset["nobody"]
+    with pytest.raises(DatasetError, match="no clip 'clip1' among its 2; did you mean 'clip 1' or 'clip 0'"):
+        dataset["clip1"]
     with pytest.raises(IndexError):
         dataset[2]
 
@@ -118,6 +118,27 @@ def test_compact_keeps_order_and_content(tmp_path, make_clip, same):
     dataset = Dataset.open(tmp_path)
     assert len(dataset.index.shards) == 2 and all(map(same, dataset, [*clips, make_clip("more")]))
     assert sorted(p.name for p in tmp_path.glob("shard-*")) == sorted(s.file for s in dataset.index.shards)
+
+
+def test_a_wrong_name_in_a_large_set_leads_to_the_list(tmp_path, make_clip):
+    fill(tmp_path, make_clip, 6)
+    with pytest.raises(DatasetError, match=r"no clip 'nobody' among its 6; `parc dataset show .*` lists them"):
+        Dataset.open(tmp_path)["nobody"]
+
+
+def test_removed_clips_are_gone_and_the_others_stay(tmp_path, make_clip, same):
+    clips = fill(tmp_path, make_clip)
+    older = Dataset.open(tmp_path)
+    with DatasetWriter(tmp_path, humanoid()) as writer:
+        writer.remove(["clip 1", "clip 4", "clip 5", "nobody"])
+        assert len(writer) == 3 and "clip 4" not in writer
+        writer.append([replace(clips[4], provenance=replace(clips[4].provenance, skill="new"))])
+    now = Dataset.open(tmp_path)
+    assert now.names == ["clip 0", "clip 2", "clip 3", "clip 4"] and now["clip 4"].provenance.skill == "new"
+    assert all(same(now[name], clips[int(name[-1])]) for name in now.names[:3])
+    assert same(older["clip 5"], clips[5]), "a reader keeps what it opened"
+    held = {shard.file for shard in now.index.shards}
+    assert {p.name for p in tmp_path.glob("shard-*")} == held
 
 
 def test_orphans_are_passed_over_and_cleaned(tmp_path, make_clip):

@@ -1,5 +1,6 @@
 """A recorded and compiled function is the function; what cannot be compiled runs as it is."""
 
+import dataclasses
 import logging
 import os
 
@@ -8,14 +9,16 @@ import torch
 from torch._dynamo import register_backend
 from torch._dynamo.backends.registry import lookup_backend
 
-from parc.character import humanoid
+from parc.character import humanoid, kinematics
 from parc.generate.feature import FeatureLayout
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.objective import FastObjective
 from parc.generate.rollout import PathRunner, RolloutSettings
+from parc.generate.table import FrameTable
 from parc.generate.trainer import StepSettings, Trainer
+from parc.generate.window import WindowSampler, WindowSettings
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.run import distributed
@@ -55,7 +58,11 @@ def test_a_fused_function_draws_the_same_numbers_as_the_plain_one(windows):
     assert not torch.equal(draws["fused"][0].first, draws["fused"][1].first)
 
 
-def test_gradients_of_a_fused_objective(windows, layout, tiny_generator, random):
+@pytest.mark.parametrize("as_operator", [False, True])
+def test_gradients_of_a_fused_objective(windows, layout, tiny_generator, random, as_operator, monkeypatch):
+    """With kinematics as an operator, as on CUDA, too."""
+    if as_operator:
+        monkeypatch.setattr(kinematics, "_kernel_applies", lambda *_: True)
     window = windows.assemble(windows.draw(3, random))
     stats, objective = tiny_generator.statistics, FastObjective()
     level, shown = torch.rand(3, 2, generator=random), torch.ones(3, 2, dtype=torch.bool)
@@ -128,6 +135,33 @@ def test_a_fused_function_writes_to_its_arguments_once_a_call(caplog):
     assert torch.equal(column, torch.ones(3)) and not scattered.is_compiled and "not contiguous" in caplog.text
 
 
+def test_what_is_compiled_of_training_does_not_depend_on_the_size_of_the_data(walk):
+    """So that code compiled for one data set is found again for another."""
+    seen: list[tuple] = []
+
+    def notes_shapes(recorded, examples):
+        seen.append(tuple((tuple(e.shape), e.dtype) for e in examples))
+        return recorded
+
+    register_backend(notes_shapes, name="notes_shapes")
+    kinds = []
+    for frames in (40, 60):
+        clip = dataclasses.replace(walk, motion=walk.motion.slice(0, frames))
+        generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32)))
+        table = FrameTable.build([clip], humanoid(), 15, "cpu")
+        sampler = WindowSampler(table, generator.layout, generator.settings.grid, WindowSettings())
+        step = StepSettings(batch=4, levels=2, own_start=0.0, statistics_windows=64)
+        trainer = Trainer(generator, sampler, step, distributed.setup("cpu"), 0)
+        trainer.fit_statistics()
+        trainer.fuse("notes_shapes", ("draw", "noise", "objective"))
+        trainer._own_starting = Fused(trainer._start_own_window, backend="notes_shapes")
+        trainer._own_ending = Fused(trainer._end_own_window, backend="notes_shapes")
+        seen.clear()
+        trainer.step(0.5)
+        kinds.append(list(seen))
+    assert len(kinds[0]) == 5 and kinds[0] == kinds[1]
+
+
 @pytest.mark.skipif(not os.environ.get("PARC_SLOW_TESTS"), reason="generates code for minutes; set PARC_SLOW_TESTS=1")
 def test_generated_code_makes_the_same_windows(tiny_generator):
     """In float32, where only the order of sums differs; foot repair and the choice among candidates included."""
@@ -156,7 +190,7 @@ def test_generated_code_takes_the_same_training_steps(windows):
         trainer.fit_statistics()
         for _ in range(2):
             trainer.step(0.5)
-        pieces = (trainer._drawing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
+        pieces = (trainer._changing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
         assert all(isinstance(p, Fused) and p.is_compiled for p in pieces) == compiled
         values.append((trainer.flat.grads.clone(), trainer.parts.clone()))
     torch.testing.assert_close(values[1], values[0], atol=1e-3, rtol=1e-3)

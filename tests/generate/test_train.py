@@ -10,13 +10,13 @@ from parc.character import humanoid
 from parc.dataset.convert.load import save_clip
 from parc.errors import SettingsError
 from parc.generate.encoder import EncoderSettings
-from parc.generate.flat import AdamSettings
+from parc.generate.flat import AdamSettings, FlatParameters
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.objective import PaperObjective
 from parc.generate.schedule import DdpmSchedule
-from parc.generate.train import CHECKPOINT_FILE, GENERATOR_FILE, METRICS_FILE, TrainSettings, main, train_generator
+from parc.generate.train import CHECKPOINT_FILE, GENERATOR_FILE, METRICS_FILE, Command, TrainSettings, main, run, train_generator
 from parc.generate.trainer import StepSettings, Trainer
 from parc.run import distributed
 from parc.run.checkpoint import load_checkpoint
@@ -83,6 +83,50 @@ def test_init_starts_from_other_weights(walk, tmp_path):
     torch.testing.assert_close(first.mean, second.mean)
 
 
+def test_the_average_of_a_warm_start_begins_at_its_weights(walk, tmp_path):
+    """After a step it has gone a thousandth of the way, and a run from the same weights goes on after a kill as ever."""
+    first = train_generator(tiny_run(2), [walk], tmp_path / "a")
+    start = torch.cat([p.detach().flatten() for p in first.network.parameters()])
+    second = train_generator(tiny_run(3), [walk], tmp_path / "b", init=first, stop_after=1)
+    raw = load_checkpoint(tmp_path / "b" / CHECKPOINT_FILE)[0]
+    now, average = (torch.cat([p.flatten() for p in parameters(raw[name])]) for name in ("values", "average"))
+    assert (now - start).abs().max() > 1e-4
+    torch.testing.assert_close(average - start, 1e-3 * (now - start), atol=2e-7, rtol=0)
+    torch.testing.assert_close(torch.cat([p.detach().flatten() for p in second.network.parameters()]), average)
+    resumed = train_generator(tiny_run(3), [walk], tmp_path / "b", init=first)
+    whole = train_generator(tiny_run(3), [walk], tmp_path / "c", init=first)
+    for a, b in zip(resumed.network.parameters(), whole.network.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def parameters(values: torch.Tensor) -> list[torch.Tensor]:
+    """Of a vector of all weights, by parameter."""
+    module = Generator(humanoid(), TINY).network
+    flat = FlatParameters(module, with_gradients=False)
+    flat.values.copy_(values)
+    return [p.detach() for p in module.parameters()]
+
+
+def test_rate_of_the_command(walk, tmp_path):
+    save_clip(walk, tmp_path / "clips" / "walk.motion")
+    run(Command(tmp_path / "clips", tmp_path / "out", device="cpu", rate=3e-4, train=tiny_run(5)))
+    rates = [row["rate"] for row in read_metrics(tmp_path / "out" / METRICS_FILE)]
+    assert rates[0] == pytest.approx(3e-4 / STEP.warm_up, rel=1e-3) and max(rates) < 3e-4
+
+
+def test_only_the_first_rows_are_rolled_out(walk, windows):
+    step = dataclasses.replace(STEP, batch=8, own_share=0.5, own_distance=1e3)
+    trainer = Trainer(Generator(humanoid(), TINY), windows, step, distributed.setup("cpu"), seed=0)
+    trainer.fit_statistics()
+    with torch.no_grad():
+        drawn = windows.draw(8, trainer.random)._replace(first=windows.table.clip_start[torch.zeros(8, dtype=torch.long)] + 40)
+        drawn = drawn._replace(clip=torch.zeros(8, dtype=torch.long), is_random=torch.arange(8) == 0)
+        drawn = drawn._replace(state=windows.table.at(drawn.first[:, None] + torch.arange(15)))
+        past = trainer._own_past(drawn)
+    moved = (past.root_pos - drawn.state.root_pos[:, :2]).norm(dim=-1).amax(-1) > 1e-4
+    assert moved.tolist() == [False, True, True, True, False, False, False, False]
+
+
 def test_paper_recipe_trains(walk, tmp_path):
     recipe = TrainSettings.paper(steps=2)
     assert recipe.step.objective == PaperObjective() and recipe.step.batch == 64
@@ -121,7 +165,7 @@ def test_a_step_in_recorded_pieces_is_the_step(windows):
             trainer.fuse(backend="eager")
         for _ in range(2):
             trainer.step(0.5)
-        pieces = (trainer._drawing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
+        pieces = (trainer._changing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
         assert all(isinstance(p, Fused) and p.is_compiled for p in pieces) == recorded
         values.append((trainer.flat.values.clone(), trainer.parts.clone()))
     torch.testing.assert_close(values[1], values[0])

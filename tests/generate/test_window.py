@@ -1,6 +1,8 @@
 """Training windows: drawn as often as promised, mirrored exactly, on ground that never gets into the body."""
 
 import dataclasses
+import itertools
+import math
 
 import pytest
 import torch
@@ -165,3 +167,23 @@ def test_windows_that_stand_still_are_seldom_drawn(walk, random):
     first, _ = table.draw(20000, random)
     still, moving = (first < 89).sum(), (first >= 119).sum()
     assert float(still / moving) == pytest.approx(STILL_COUNTS * 89 / 107, rel=0.15)
+
+
+def test_bounds_are_those_of_every_point_and_cell(windows, random):
+    """Against a loop: a cell may rise to just under the lowest point whose padded square touches it."""
+    drawn = windows.draw(2, random, augment=False)
+    patch, n, pad = drawn.patch, windows.patch_cells, windows.settings.padding
+    points = drawn.state.root_pos[:, :1] + 1.5 * torch.randn(2, 40, 3, generator=random)
+    root = drawn.state.root_pos[:, 1, 2]
+    low, high = windows._bounds(patch, points, root)
+    for b in range(2):
+        lowest = torch.full((n, n), float(root[b]) + 4.0)
+        for x, y, z in points[b].tolist():
+            for dx, dy in itertools.product((-pad, pad), repeat=2):
+                i = math.floor((x + dx - float(patch.min_point[b, 0])) / patch.cell + 0.5)
+                j = math.floor((y + dy - float(patch.min_point[b, 1])) / patch.cell + 0.5)
+                if 0 <= i < n and 0 <= j < n:
+                    lowest[i, j] = min(float(lowest[i, j]), z)
+        kept = lowest - patch.heights[b] < windows.settings.touching
+        torch.testing.assert_close(high[b], torch.where(kept, patch.heights[b], lowest - windows.settings.clearance))
+        assert (low[b] <= high[b]).all() and torch.equal(low[b][kept], patch.heights[b][kept])

@@ -7,6 +7,7 @@ from parc.errors import PathError
 from parc.live.steer import Steering, SteerSettings
 from parc.path import TerrainPath
 from parc.terrain import Terrain
+from parc.traverse import RouteSettings
 
 FLAT = Terrain.flat((20, 20))
 
@@ -41,11 +42,21 @@ def test_an_easy_way_round_is_taken_before_a_high_step() -> None:
     here, goal = torch.tensor([2.0, 4.0]), torch.tensor([6.0, 4.0])
     around = Steering().to_goal(terrain, here, goal)
     assert float(around.nodes[:, 2].max()) == 0.0
-    over = Steering(SteerSettings(steps=())).to_goal(terrain, here, goal)
+    over = Steering(SteerSettings(route=RouteSettings(climb=0.0, drop=0.0), clearance=0.0)).to_goal(terrain, here, goal)
     step[10:12] = 1.5
     only_over = Steering().to_goal(Terrain(step, torch.zeros(2)), here, goal)
     assert float(only_over.nodes[:, 2].max()) == 1.5
-    assert over.length <= around.length
+    assert over.length < around.length - 1
+
+
+def test_it_keeps_clear_of_walls_and_drops() -> None:
+    """Two metres of free ground beside a wall, and beside a pit: nobody walks along its very edge."""
+    for beside in (3.0, -3.0):
+        heights = torch.zeros(20, 20)
+        heights[4:16, 10:] = beside
+        path = Steering().to_goal(Terrain(heights, torch.zeros(2)), torch.tensor([1.2, 3.6]), torch.tensor([6.8, 3.6]))
+        passing = path.nodes[(path.nodes[:, 0] > 2.5) & (path.nodes[:, 0] < 5.5)]
+        assert len(passing) and float(passing[:, 1].max()) < 8.5 * 0.4
 
 
 def test_progress_grows_along_the_path_and_a_stray_gets_a_new_one() -> None:
@@ -62,6 +73,24 @@ def test_progress_grows_along_the_path_and_a_stray_gets_a_new_one() -> None:
     torch.testing.assert_close(path.goal[:2], torch.tensor([6.0, 1.0]))
 
 
+def test_where_it_fell_another_way_is_tried() -> None:
+    """Two gates through a wall: the nearer one until it proved hard."""
+    heights = torch.zeros(20, 20)
+    heights[10, :] = 5.0
+    heights[10, 5] = heights[10, 14] = 0.0
+    terrain, here = Terrain(heights, torch.zeros(2)), torch.tensor([3.2, 2.2])
+    steering = Steering()
+    first = steering.to_goal(terrain, here, torch.tensor([6.8, 3.0]))
+    assert float(first.nodes[:, 1].max()) < 9 * 0.4
+    for _ in range(8):
+        steering.block(terrain)
+    edited = terrain.with_heights(heights.clone())
+    other, _ = steering.route(edited, here)
+    assert float(other.nodes[:, 1].max()) > 12 * 0.4
+    fresh = steering.to_goal(terrain, here, torch.tensor([6.8, 3.0]))
+    assert torch.equal(fresh.nodes, first.nodes), "a new wish forgets it"
+
+
 def test_who_gets_nowhere_tries_another_way() -> None:
     steering, here = Steering(), torch.tensor([2.0, 2.0])
     first = steering.to_goal(FLAT, here, torch.tensor([6.0, 2.0]))
@@ -73,6 +102,19 @@ def test_who_gets_nowhere_tries_another_way() -> None:
     for k in range(20):
         path, _ = moving.route(FLAT, here + torch.tensor([0.15 * k, 0.0]))
     assert path is first
+
+
+def test_caution_fades_while_nothing_is_gained_and_comes_back_with_headway() -> None:
+    steering, here = Steering(), torch.tensor([2.0, 2.0])
+    steering.to_goal(FLAT, here, torch.tensor([6.0, 2.0]))
+    cautions = []
+    for _ in range(steering.settings.patience + steering.settings.dares + 6):
+        steering.route(FLAT, here)
+        cautions.append(steering.caution)
+    assert cautions[0] == 1.0 and cautions[-1] == 0.0, "another way that is tried meanwhile does not bring it back"
+    assert cautions == sorted(cautions, reverse=True)
+    steering.route(FLAT, here + torch.tensor([0.8, 0.0]))
+    assert steering.caution == 1.0
 
 
 def test_an_edit_of_the_ground_is_planned_around() -> None:
@@ -108,13 +150,15 @@ def test_impossible_wishes_leave_the_old_one() -> None:
 
 def test_keys_mean_straight_ahead_and_stop_at_the_edge() -> None:
     steering, here = Steering(), torch.tensor([2.0, 2.0])
-    steering.towards(torch.tensor([0.0, 2.0]))
+    assert steering.towards(torch.tensor([0.0, 2.0]))
+    assert not steering.towards(torch.tensor([0.1, 2.0])), "a key that repeats is no new wish"
+    assert steering.towards(torch.tensor([2.0, 0.0])) and steering.towards(torch.tensor([0.0, 2.0]))
     path, progress = steering.route(FLAT, here)
     torch.testing.assert_close(path.nodes[:, :2], torch.tensor([[2.0, 2.0], [2.0, 2.0 + steering.settings.key_reach]]))
     assert progress == 0.0 and steering.goal is None and not steering.has_arrived(here)
     moved, _ = steering.route(FLAT, torch.tensor([2.0, 7.0]))
     assert bool(FLAT.contains(moved.goal[:2]))
-    steering.towards(torch.zeros(2))
+    assert steering.towards(torch.zeros(2)) and not steering.towards(torch.zeros(2))
     assert steering.wish == "stay"
 
 

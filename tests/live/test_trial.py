@@ -8,7 +8,8 @@ from parc.cli.main import main
 from parc.errors import SettingsError
 from parc.live.pilot import PilotSettings
 from parc.live.planner import PlannerSettings
-from parc.live.trial import TrialResult, TrialSettings, run_trial, run_trials, summary, trial_ground
+from parc.live.trial import TrialResult, TrialSettings, run_trial, run_trials, summary, trial_ground, trouble_at
+from parc.path import TerrainPath
 
 
 def test_grounds_are_seeded_one_by_one() -> None:
@@ -22,13 +23,15 @@ def test_grounds_are_seeded_one_by_one() -> None:
 
 
 def test_the_summary_is_what_it_says() -> None:
-    one = TrialResult(0, True, True, 4.0, None, 0.3, 0, 0, 8, 6, 2, 0, 0.05, 0.5, (0.1, 0.3))
-    two = TrialResult(1, False, True, 12.0, 2.0, 3.1, 2, 2, 24, 12, 6, 1, 0.09, 1.0, (0.2, 0.4))
+    one = TrialResult(0, True, True, 4.0, None, 0.3, 0, 0, 8, 6, 2, 0, 0.05, 0.5, 0.8, 0.1, 0.2, "none", (0.1, 0.3))
+    two = TrialResult(1, False, True, 12.0, 2.0, 3.1, 2, 2, 24, 12, 6, 1, 0.09, 1.0, 1.6, 0.9, 0.0, "climb", (0.2, 0.4))
     total = summary([one, two])
     assert total["reached"] == 0.5 and total["reached_after_resets"] == 1.0
     assert total["falls"] == total["resets"] == 2 and total["stalls"] == 1
     assert total["simulated_seconds"] == 16.0
     assert total["wall_per_simulated_second"] == pytest.approx((4 * 0.5 + 12 * 1.0) / 16)
+    assert total["cpu_per_simulated_second"] == pytest.approx((4 * 0.8 + 12 * 1.6) / 16)
+    assert total["trouble"] == {"none": 1, "climb": 1}
     assert total["joint_error"] == pytest.approx((4 * 0.05 + 12 * 0.09) / 16)
     assert total["plan_p50"] == pytest.approx(0.25)
     assert total["safe_plans"] == pytest.approx(18 / 32) and total["continued_plans"] == pytest.approx(8 / 32)
@@ -36,11 +39,21 @@ def test_the_summary_is_what_it_says() -> None:
     json.dumps(total)
 
 
+def test_trouble_is_named_by_the_path_around_a_fall() -> None:
+    way = torch.zeros(9, 3)
+    way[:, 0] = torch.arange(9.0)
+    way[3:, 2], way[6:, 2] = 0.8, 0.2
+    path = TerrainPath(way)
+    assert [trouble_at(path, torch.tensor([x, 0.3])) for x in (0.2, 2.4, 5.6, 8.0)] == ["level", "climb", "drop", "level"]
+    assert trouble_at(path, torch.tensor([20.0, 20.0])) == "level"
+
+
 def test_a_trial_runs_and_says_how_it_went(generator, tracker) -> None:
-    pilot = PilotSettings(planner=PlannerSettings(candidates=1, rehearse=0))
+    pilot = PilotSettings(planner=PlannerSettings(candidates=1, beam=1))
     settings = replace(TrialSettings(seconds=1.5), pilot=pilot)
     result, motion = run_trial(generator, tracker, 0, 0, settings)
     assert len(motion) == 45 == round(30 * result.seconds)
+    assert result.trouble in ("slow", "climb", "drop", "level") and result.cpu > 0 and result.climb >= 0 and result.drop >= 0
     assert not result.reached and result.nearest <= 6.9 and result.wall > 0 and result.plans == len(result.plan_seconds) > 2
     with pytest.raises(SettingsError, match="at least 1"):
         run_trials(generator, tracker, 0)

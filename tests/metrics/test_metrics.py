@@ -115,6 +115,14 @@ def test_final_waypoint_distance_by_hand() -> None:
     assert np.isnan(one(replace(standing(5), path=None))["fwd"])
 
 
+def test_a_clip_without_labels_has_no_contact_score_and_one_with_wrong_labels_a_bad_one(walk: Clip) -> None:
+    nothing = torch.zeros_like(walk.motion.contacts)
+    assert np.isnan(one(replace(walk, motion=replace(walk.motion, contacts=nothing)))["foot_f1"])
+    head = nothing.clone()
+    head[0, BODY.index("head")] = 1.0
+    assert one(replace(walk, motion=replace(walk.motion, contacts=head)))["foot_f1"] == 0
+
+
 def test_a_planted_walk_is_clean_and_a_pushed_one_skates(walk: Clip) -> None:
     clean = one(walk)
     assert clean["foot_skate"] == 0

@@ -57,8 +57,42 @@ def test_a_table_goes_first_and_is_checked(tmp_path) -> None:
     assert joints[find_places(joints, load_naming(table))["left_knee"]] == "bone_7"
     with pytest.raises(FormatError, match="unknown place 'left_nose'"):
         find_places(CMU, {"left_nose": "Head"})
-    with pytest.raises(FormatError, match="no such joint"):
+    with pytest.raises(FormatError, match="no such joint; it has Hips, LHipJoint"):
         find_places(CMU, {"left_knee": "bone_8"})
+    with pytest.raises(FormatError, match="no such joint; did you mean 'LeftLeg'"):
+        find_places(CMU, {"left_knee": "leftLeg"})
     table.write_text("[1]")
     with pytest.raises(FormatError, match="object of places"):
         load_naming(table)
+
+
+@pytest.mark.parametrize(
+    "text", ["left_knee,bone_7\nright_shin,RightLeg\n", "\ufeffplace,joint\r\nleft_knee, bone_7\r\n\r\nright_shin,RightLeg"]
+)
+def test_a_table_of_two_columns_and_names_of_bodies(tmp_path, text: str) -> None:
+    """A spreadsheet's BOM, header, spaces and empty lines are no trouble; a shin begins at the knee."""
+    (tmp_path / "names.csv").write_bytes(text.encode())
+    table = load_naming(tmp_path / "names.csv")
+    assert table == {"left_knee": "bone_7", "right_shin": "RightLeg"}
+    joints = ["bone_7" if j == "LeftLeg" else j for j in CMU]
+    places = find_places(joints, table)
+    assert (joints[places["left_knee"]], joints[places["right_knee"]]) == ("bone_7", "RightLeg")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("names.csv", "left_kne,bone_7\n", "unknown place 'left_kne'"),
+        ("names.csv", "left_knee\n", "'left_knee' is not a place and a joint name"),
+        ("names.csv", "place,joint\n", "is empty"),
+        ("names.json", "{", "not a JSON naming table"),
+        ("names.json", '{"nose": "Head"}', "unknown place 'nose'"),
+        ("none.json", None, "does not exist"),
+    ],
+)
+def test_a_wrong_table_is_one_sentence(tmp_path, file: str, text: str | None, said: str) -> None:
+    if text is not None:
+        (tmp_path / file).write_text(text)
+    with pytest.raises(FormatError, match=said) as error:
+        load_naming(tmp_path / file)
+    assert file in str(error.value) and "\n" not in str(error.value)

@@ -85,7 +85,7 @@ def test_stretching_draws_footholds_apart(character: Character, flat_walk: Clip)
 
 def test_quality_names_what_is_wrong(made: Made) -> None:
     bad = replace(made.quality, gap=55.0, jerk=9000.0)
-    assert bad.faults() == ("gap 55 is over 10", "jerk 9e+03 is over 4000")
+    assert bad.faults() == ("gap 55 is over 10 mm", "jerk 9000 is over 4000 m/s3")
     assert made.clip.provenance.losses["mocap_feet"] == pytest.approx(made.quality.feet)
 
 

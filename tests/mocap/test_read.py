@@ -39,6 +39,10 @@ def test_given_rate_goes_before_the_files(character: Character, flat_walk: Clip,
     (tmp_path / "w.bvh").write_text(bvh_text(character, flat_walk, tempo=0.5))
     assert read_source(tmp_path / "w.bvh").fps == pytest.approx(60.0)
     assert read_source(tmp_path / "w.bvh", ReadSettings(fps=30.0)).fps == 30.0
+    for name in ("w.motion", "w.npz"):
+        save_clip(flat_walk, tmp_path / name, character)
+        assert read_take(tmp_path / name, character).landmarks.fps == 30.0
+        assert read_take(tmp_path / name, character, ReadSettings(fps=25.0)).landmarks.fps == 25.0
 
 
 def test_what_cannot_be_read_is_said(character: Character, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,5 +60,33 @@ def test_another_seed_into_the_same_folder_is_refused(character: Character, sour
 def test_bad_requests_are_one_sentence(character: Character, source: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="0 variations"):
         vary_dataset(source, tmp_path, character, 0)
-    with pytest.raises(DatasetError, match="no clips of skill swim; it has walk"):
+    with pytest.raises(DatasetError, match="no such clips of skill swim; their skills are walk"):
         vary_dataset(source, tmp_path, character, 1, skills=("swim",))
+    with pytest.raises(DatasetError, match="no clip 'wlak' among its 1; did you mean 'walk'"):
+        vary_dataset(source, tmp_path, character, 1, names=("wlak",))
+
+
+def test_only_clips_named_are_varied_and_those_that_changed_are_varied_again(
+    character: Character, step_walk: Clip, tmp_path: Path
+) -> None:
+    def write(first_frame_of_b: int) -> None:
+        shutil.rmtree(tmp_path / "source", ignore_errors=True)
+        with DatasetWriter(tmp_path / "source", character) as writer:
+            for name, first in (("a", 0), ("b", first_frame_of_b)):
+                writer.append([replace(step_walk, name=name, motion=step_walk.motion.slice(first, first + 24))])
+
+    def run(*names: str) -> dict[str, str]:
+        report = vary_dataset(tmp_path / "source", tmp_path / "out", character, 1, 7, FEW, names=names)
+        return {r.name: r.key for r in report.results}
+
+    write(0)
+    assert list(run("b")) == ["b_v000"]
+    first = run()
+    lines = (tmp_path / "out" / "vary" / "report.jsonl").read_text().splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["b_v000", "a_v000"]
+    write(6)
+    second = run()
+    again = (tmp_path / "out" / "vary" / "report.jsonl").read_text().splitlines()
+    assert again[0] == lines[1] and json.loads(again[1])["name"] == "b_v000" and len(again) == 2
+    assert second["a_v000"] == first["a_v000"] and second["b_v000"] != first["b_v000"]
+    assert run() == second and (tmp_path / "out" / "vary" / "report.jsonl").read_text().splitlines() == again

@@ -7,13 +7,12 @@ import torch
 
 from parc.character import humanoid, rotation
 from parc.character.pose import dof_to_joints
-from parc.dataset import Clip
+from parc.dataset import Clip, load_clip, save_clip
 from parc.dataset.ground import flat_ground
 from parc.errors import FormatError, ParcError
 from parc.motion import Motion
 from parc.physics.contract import Contract
 from parc.physics.model import build_model
-from parc.physics.qpos_file import load_qpos, save_qpos
 
 
 def clip_of(character, frames: int = 9, fps: float = 30.0, loops: bool = False) -> Clip:
@@ -37,7 +36,7 @@ def character(request):
 
 def test_mujoco_takes_it_as_it_is(tmp_path, character):
     clip = clip_of(character)
-    save_qpos(clip, character, tmp_path / "walk.npz")
+    save_clip(clip, tmp_path / "walk.npz", character)
     file = np.load(tmp_path / "walk.npz")
     model = build_model(character, Contract())
     data = mujoco.MjData(model)
@@ -54,7 +53,7 @@ def test_mujoco_takes_it_as_it_is(tmp_path, character):
 
 
 def test_the_layout_written_down_is_mujocos(tmp_path, character):
-    save_qpos(clip_of(character), character, tmp_path / "walk.npz")
+    save_clip(clip_of(character), tmp_path / "walk.npz", character)
     file, model = np.load(tmp_path / "walk.npz"), build_model(character, Contract())
     assert file["joint_names"].tolist() == [model.joint(i).name for i in range(model.njnt)]
     assert file["qpos_start"].tolist() == model.jnt_qposadr.tolist() and file["qvel_start"].tolist() == model.jnt_dofadr.tolist()
@@ -65,8 +64,8 @@ def test_the_layout_written_down_is_mujocos(tmp_path, character):
 @pytest.mark.parametrize("frames,fps,loops", [(9, 30.0, False), (1, 120.0, True), (2, 29.97, False)])
 def test_round_trip(tmp_path, character, frames, fps, loops):
     clip = clip_of(character, frames, fps, loops)
-    save_qpos(clip, character, tmp_path / "walk.npz")
-    back = load_qpos(tmp_path / "walk.npz", character)
+    save_clip(clip, tmp_path / "walk.npz", character)
+    back = load_clip(tmp_path / "walk.npz", character)
     one, two = clip.motion.body_poses(character), back.motion.body_poses(character)
     assert (one.pos - two.pos).abs().max() < 1e-5
     assert rotation.angle(rotation.difference(one.rot.double(), two.rot.double())).max() < 1e-5
@@ -76,10 +75,10 @@ def test_round_trip(tmp_path, character, frames, fps, loops):
 
 
 def test_a_file_of_qpos_and_fps_alone_is_enough(tmp_path, character):
-    save_qpos(clip_of(character), character, tmp_path / "walk.npz")
-    whole = load_qpos(tmp_path / "walk.npz", character)
+    save_clip(clip_of(character), tmp_path / "walk.npz", character)
+    whole = load_clip(tmp_path / "walk.npz", character)
     np.savez(tmp_path / "bare.npz", qpos=np.load(tmp_path / "walk.npz")["qpos"], fps=30)
-    bare = load_qpos(tmp_path / "bare.npz", character)
+    bare = load_clip(tmp_path / "bare.npz", character)
     assert torch.equal(bare.motion.joint_rot, whole.motion.joint_rot) and not bare.motion.contacts.any()
 
 
@@ -100,28 +99,28 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_bad_files_give_one_sentence(tmp_path, character, what):
     spoil, message = BAD[what]
-    save_qpos(clip_of(character), character, tmp_path / "bad.npz")
+    save_clip(clip_of(character), tmp_path / "bad.npz", character)
     np.savez(tmp_path / "bad.npz", **spoil(dict(np.load(tmp_path / "bad.npz"))))
     with pytest.raises(ParcError, match=message) as caught:
-        load_qpos(tmp_path / "bad.npz", character)
+        load_clip(tmp_path / "bad.npz", character)
     assert "bad.npz" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_what_is_no_npz(tmp_path, character):
     with pytest.raises(FormatError, match="does not exist"):
-        load_qpos(tmp_path / "x.npz", character)
+        load_clip(tmp_path / "x.npz", character)
     (tmp_path / "x.npz").write_bytes(b"hello")
     with pytest.raises(FormatError, match="not a readable"):
-        load_qpos(tmp_path / "x.npz", character)
+        load_clip(tmp_path / "x.npz", character)
     np.save(tmp_path / "y.npy", np.zeros(3))
     (tmp_path / "y.npy").rename(tmp_path / "y.npz")
     with pytest.raises(FormatError, match="a single array"):
-        load_qpos(tmp_path / "y.npz", character)
+        load_clip(tmp_path / "y.npz", character)
     np.savez(tmp_path / "z.npz", qpos=np.array([{"a": 1}], dtype=object), fps=30)
     with pytest.raises(FormatError, match="not a readable"):
-        load_qpos(tmp_path / "z.npz", character)
-    save_qpos(clip_of(character), character, tmp_path / "w.npz")
+        load_clip(tmp_path / "z.npz", character)
+    save_clip(clip_of(character), tmp_path / "w.npz", character)
     data = (tmp_path / "w.npz").read_bytes()
     (tmp_path / "w.npz").write_bytes(data[: len(data) // 2])
     with pytest.raises(FormatError, match="not a readable"):
-        load_qpos(tmp_path / "w.npz", character)
+        load_clip(tmp_path / "w.npz", character)

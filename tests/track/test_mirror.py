@@ -31,7 +31,7 @@ def observe(character: Character, clip: Clip, frame: int) -> torch.Tensor:
     observer = Observer(Anatomy(character, "cpu"), ObservationSettings())
     part = slice(frame, frame + 1)
     rot = clip.motion.body_poses(character).rot[part]
-    state = BodyState(library.qvel[part], library.body_pos[part], rot, library.contacts[part])
+    state = BodyState(library.qvel[part], library.body_pos[part], rot, library.contacts[part], 0.3 * library.dof[part])
     rows = library.row(torch.zeros(1, 6, dtype=torch.long), frame + observer.steps.unsqueeze(0))
     zero = torch.zeros(1, dtype=torch.long)
     return observer.observe(state, library.targets[rows], library.bank, zero, torch.zeros(1, observer.layout.size))

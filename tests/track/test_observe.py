@@ -34,7 +34,7 @@ def observation(character: Character, clip: Clip, frame: int = 5) -> tuple[Obser
     observer = Observer(Anatomy(character, "cpu"), ObservationSettings())
     pose = clip.motion.body_poses(character)
     state = BodyState(library.qvel[frame : frame + 1], library.body_pos[frame : frame + 1], pose.rot[frame : frame + 1],
-                      library.contacts[frame : frame + 1])  # fmt: skip
+                      library.contacts[frame : frame + 1], library.dof[frame : frame + 1])  # fmt: skip
     rows = library.row(torch.zeros(1, 6, dtype=torch.long), frame + observer.steps.unsqueeze(0))
     out = torch.zeros(1, observer.layout.size)
     return observer, observer.observe(state, library.targets[rows], library.bank, torch.zeros(1, dtype=torch.long), out)
@@ -42,7 +42,7 @@ def observation(character: Character, clip: Clip, frame: int = 5) -> tuple[Obser
 
 def test_the_row_has_the_promised_width_and_zero_padding(character: Character, crooked: Callable[[int], Clip]) -> None:
     observer, row = observation(character, crooked(0))
-    assert (observer.layout.width, observer.layout.size) == (963, 1024)
+    assert (observer.layout.width, observer.layout.size) == (991, 1024)
     assert (row[:, observer.layout.width :] == 0).all()
     assert max(s.stop for s in observer.layout.slices.values()) == observer.layout.width
 

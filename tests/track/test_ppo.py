@@ -11,7 +11,7 @@ from parc.character.character import Character
 from parc.errors import SettingsError
 from parc.run.distributed import Group
 from parc.track.network import initialise
-from parc.track.policy import TrackerPolicy
+from parc.track.policy import Actor, TrackerPolicy
 from parc.track.ppo import PPO
 from parc.track.settings import TrackerSettings
 
@@ -21,10 +21,14 @@ WORLDS = 128
 
 def make_ppo(character: Character, tiny: TrackerSettings, symmetry: Literal["canonical", "augment", "none"], **changes) -> PPO:
     ppo_settings = replace(tiny.ppo, steps=4, epochs=4, minibatch=256, target_kl=0.05, actor_rate=1e-3, rate_range=(1e-4, 3e-3))
-    settings = replace(tiny, policy=replace(tiny.policy, symmetry=symmetry, std=0.08), ppo=replace(ppo_settings, **changes))
+    settings = replace(
+        tiny,
+        policy=replace(tiny.policy, symmetry=symmetry, std=0.08, std_range=(0.03, 0.3)),
+        ppo=replace(ppo_settings, **changes),
+    )
     policy = TrackerPolicy(character, settings, "cpu")
     initialise(policy, torch.Generator().manual_seed(0))
-    return PPO(policy, WORLDS, settings.ppo, (0.03, 0.3), ALONE, torch.Generator().manual_seed(0))
+    return PPO(policy, WORLDS, settings.ppo, settings.policy, ALONE, torch.Generator().manual_seed(0))
 
 
 class Aim:
@@ -174,3 +178,57 @@ def test_an_update_that_has_gone_too_far_moves_only_the_critic_on(character: Cha
     once, stopped, free = after(1, 1e-9), after(3, 1e-9), after(3, 0.0)
     assert torch.equal(once[0], stopped[0]) and not torch.equal(once[1], stopped[1])
     assert not torch.equal(once[0], free[0])
+
+
+def test_noise_and_rates_fall_at_the_end_of_the_budget(character: Character, tiny: TrackerSettings) -> None:
+    ppo = make_ppo(character, tiny, "none")
+    for progress, highest in ((0.3, 0.3), (0.6, 0.3), (0.8, (0.08 * 0.03) ** 0.5), (1.0, 0.03)):
+        ppo._shape = replace(ppo._shape, final_std=0.03)
+        ppo.set_progress(progress)
+        ppo.policy.log_std.data.fill_(0.0)
+        ppo._apply_gradient()
+        torch.testing.assert_close(ppo.policy.log_std.detach().exp(), torch.full_like(ppo.policy.log_std, highest))
+    assert float(ppo._rate_factor) == pytest.approx(ppo.settings.final_rate)
+
+
+@pytest.mark.parametrize("symmetry", ["canonical", "none"])
+def test_neighbours_are_those_of_the_same_episode_seen_from_the_same_side(
+    character: Character, tiny: TrackerSettings, symmetry: Literal["canonical", "none"]
+) -> None:
+    ppo = make_ppo(character, tiny, symmetry)
+    generator = torch.Generator().manual_seed(3)
+    shown, ended = torch.randn(4, WORLDS, ppo.policy.size, generator=generator), torch.rand(4, WORLDS, generator=generator) < 0.4
+    actor = Actor(ppo.policy.normalizer, ppo.policy.actor, ppo.policy.mirror if symmetry == "canonical" else None)
+    with torch.no_grad():
+        means = torch.stack([actor(rows) for rows in shown])
+    for t in range(4):
+        ppo.act(t, shown[t])
+        ppo.record(t, torch.zeros(WORLDS), ended[t].float(), torch.zeros(WORLDS), torch.zeros(WORLDS))
+    ppo.finish(shown[0])
+    flips = [ppo.policy.view(rows)[1] for rows in shown]
+    for t in range(4):
+        between = ppo.policy.action_back(ppo._between[t], flips[t])
+        for world in range(0, WORLDS, 7):
+            around = [means[t - 1, world]] if t > 0 and not ended[t - 1, world] else []
+            around += [means[t + 1, world]] if t < 3 and not ended[t, world] else []
+            assert float(ppo._between_weight[t, world]) == len(around) / 2
+            if around:
+                torch.testing.assert_close(between[world], torch.stack(around).mean(0), atol=1e-5, rtol=1e-4)
+
+
+def test_calm_makes_means_of_one_episode_alike(character: Character, tiny: TrackerSettings) -> None:
+    def roughness_after(calm: float) -> float:
+        ppo = make_ppo(character, tiny, "none", calm=calm)
+        initialise(ppo.policy, torch.Generator().manual_seed(1))
+        with torch.no_grad():
+            ppo.policy.actor.last.weight.mul_(30.0)
+        generator, zero = torch.Generator().manual_seed(2), torch.zeros(WORLDS)
+        for _ in range(12):
+            for t in range(ppo.settings.steps):
+                ppo.act(t, torch.randn(WORLDS, ppo.policy.size, generator=generator))
+                ppo.record(t, zero, zero, zero, zero)
+            ppo.finish(torch.zeros(WORLDS, ppo.policy.size))
+            roughness = float(ppo.update()[-1])
+        return roughness
+
+    assert roughness_after(20.0) < 0.7 * roughness_after(0.0)

@@ -46,14 +46,15 @@ def test_draws_follow_the_rates_and_respect_the_floor(library: ReferenceLibrary)
     assert short.min() == 0 and short.max() == 37
 
 
-def test_a_second_before_a_hard_one_is_drawn_more_often(library: ReferenceLibrary) -> None:
-    restart = Restart(library, RestartSettings(decay=0.0, successor=0.5, floor=0.01))
+@pytest.mark.parametrize("ceiling", [1.0, 0.4])
+def test_a_second_before_a_hard_one_is_drawn_more_often_up_to_the_ceiling(library: ReferenceLibrary, ceiling: float) -> None:
+    restart = Restart(library, RestartSettings(decay=0.0, successor=0.5, floor=0.01, ceiling=ceiling))
     for row in (0, 30, 60, 122):
         fail(restart, row, times=0, visits=30)
     fail(restart, 90, times=1, visits=30)
     restart.refresh(ALONE)
     weights = restart.cumulative.diff(prepend=torch.zeros(1)) / restart.size
-    torch.testing.assert_close(weights, torch.tensor([0.01, 0.01, 0.5, 1.0, 0.01]), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(weights, torch.tensor([0.01, 0.01, 0.5 * ceiling, ceiling, 0.01]), rtol=1e-4, atol=1e-5)
 
 
 def test_counts_decay_and_a_weight_of_zero_counts_nothing(library: ReferenceLibrary) -> None:

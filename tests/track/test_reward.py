@@ -55,7 +55,9 @@ def test_a_body_near_the_ground_may_touch_it() -> None:
 def test_velocities_of_hands_and_feet_and_jumping_targets() -> None:
     meant = torch.zeros(2, 3)
     one_slides = torch.tensor([[0.3, 0.0, 0.4], [0.0, 0.0, 0.0]])
-    assert math.isclose(float(reward.key_velocity_reward(one_slides, meant)), (math.exp(-2 * 0.25) + 1) / 2, rel_tol=1e-6)
-    assert float(reward.key_velocity_reward(meant, meant)) == 1.0
+    for touching, rate in ((torch.zeros(2), 2), (torch.ones(2), 20)):
+        got = float(reward.key_velocity_reward(one_slides, meant, touching))
+        assert math.isclose(got, (1 / (1 + rate * 0.25) + 1) / 2, rel_tol=1e-6)
+        assert float(reward.key_velocity_reward(meant, meant, touching)) == 1.0
     assert math.isclose(float(reward.smooth_reward(torch.tensor([0.1, -0.3]))), -0.05, rel_tol=1e-6)
     assert math.isclose(float(reward.smooth_reward(torch.tensor([5.0, 5.0]))), -0.1, rel_tol=1e-6)

@@ -96,6 +96,22 @@ def test_another_contract_is_told_at_a_warm_start_and_refused_at_a_resume(
         train_tracker(character, [squat], tmp_path / "a", tiny, plan)
 
 
+def test_a_policy_that_never_saw_the_held_offset_starts_warm_and_acts_the_same(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path
+) -> None:
+    blind = replace(tiny, observation=replace(tiny.observation, held=False))
+    make_trainer(character, squat, blind, PLAN).run(tmp_path, None)
+    trained = load_actor(tmp_path / ACTOR, character)
+    trainer = make_trainer(character, squat, tiny, PLAN)
+    trainer.warm_start(tmp_path / ACTOR)
+    layout = trainer.env.observer.layout
+    rows = torch.randn(8, layout.size)
+    rows[:, layout.width :] = 0.0
+    without = rows.clone()
+    without[:, layout["held"]] = 0.0
+    torch.testing.assert_close(trainer.policy.averaged_actor()(rows), trained.actor(without), atol=1e-5, rtol=1e-4)
+
+
 def test_a_warm_start_from_the_small_files_has_the_same_policy_and_value(
     character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path
 ) -> None:

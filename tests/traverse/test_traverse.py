@@ -98,7 +98,7 @@ def body(walk: Clip, at: float, height: float = 0.87, parent: Node | None = None
     qpos = torch.zeros(3, 7)
     qpos[:, 0], qpos[:, 2] = at, height
     none = FrameState.of_motion(walk.motion.slice(0, 2))
-    return Node(parent, qpos, qpos, qpos, qpos[:2], none, none, at, 10)
+    return Node(parent, qpos, qpos, qpos, qpos[-1], qpos[:2], none, none, at, 10)
 
 
 def test_the_next_try_begins_before_the_farthest_body(walk: Clip) -> None:

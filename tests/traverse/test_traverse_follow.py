@@ -28,7 +28,7 @@ def test_a_body_does_what_the_recorder_simulates(models: Models, walk: Clip) -> 
     references = references_of(follower, walk, 0, len(walk.motion))
     library = build_library(follower.character, [walk], ReferenceSettings(ScreenSettings(enabled=False)))
     attempt = run_attempts(Simulator(models.tracker, "cpu", 1, 1), library, [(0, 0)])[0]
-    state = BodyStates(library.qpos[:1], library.qvel[:1], library.contacts[:1])
+    state = BodyStates(library.qpos[:1], library.qvel[:1], library.contacts[:1], torch.zeros_like(library.dof[:1]))
     stretch = follower.follow(state, references, 20)
     expected = motion_to_qpos(follower.character, attempt.motion)[:21]
     assert len(expected) == 21 and int(stretch.survived[0]) == 20

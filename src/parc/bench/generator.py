@@ -76,7 +76,8 @@ def window_flops(network: PrefixSettings, features: int, future: int, mixed: tup
     """Multiplications and additions of one window's matrix products: the prefix once, one or (`mixed`) two branches a step."""
     token = 2 * (4 * network.width**2 + 2 * network.width * network.hidden) * network.layers
     attention = 4 * network.width * network.layers
-    prefix = PREFIX_TOKENS * token + PREFIX_TOKENS**2 * attention
+    full = (network.layers - 1) / network.layers  # of the last block only keys and values are asked for
+    prefix = PREFIX_TOKENS * (full * token + 4 * network.width**2) + PREFIX_TOKENS**2 * full * attention
     conv = 2 * 9 * (256 * 64 + 64 * 64 * 128 + 64 * 128 * network.width)
     steps = 0.0
     for frames in (future * (1 + both) for both in mixed):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.command import Command, progress
+from parc.cli.command import Command, new_names, progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,8 @@ class Author(Command):
     """steps of the fit; 0 is the usual number"""
     all: bool = False
     """keep also clips that break a rule of quality"""
+    resume: bool = False
+    """make only clips that the folder has not: after a stop, or with a larger count"""
 
     def run(self) -> dict[str, Any]:
         from dataclasses import replace
@@ -45,22 +47,26 @@ class Author(Command):
         skills = self.skills or SKILLS
         scripts = fixed_scripts(skills) if self.fixed else random_scripts(self.count, self.seed, skills)
         character, rows = humanoid(), []
-        with DatasetWriter(self.out, character) as writer, progress(len(scripts), "authoring") as bar:
-            for made in author(scripts, character, settings, self.torch_device, self.seed):
-                kept = self.all or not made.faults
-                if kept:
-                    writer.append([made.clip])
-                rows.append(
-                    {
-                        "name": made.clip.name,
-                        "skill": made.clip.provenance.skill,
-                        "seconds": made.clip.motion.duration,
-                        "kept": kept,
-                        "faults": list(made.faults),
-                        **asdict(made.quality),
-                    }
-                )
-                bar.update()
+        otherwise = "choose another folder with -o" + ("" if self.fixed else " or other clips with --seed")
+        with DatasetWriter(self.out, character) as writer:
+            names = new_names([script.name for script in scripts], writer, self.resume, otherwise)
+            missing = [script for script in scripts if script.name in names]
+            with progress(len(missing), "authoring") as bar:
+                for made in author(missing, character, settings, self.torch_device, self.seed):
+                    kept = self.all or not made.faults
+                    if kept:
+                        writer.append([made.clip])
+                    rows.append(
+                        {
+                            "name": made.clip.name,
+                            "skill": made.clip.provenance.skill,
+                            "seconds": made.clip.motion.duration,
+                            "kept": kept,
+                            "faults": list(made.faults),
+                            **asdict(made.quality),
+                        }
+                    )
+                    bar.update()
         return {
             "out": str(self.out),
             "kept": sum(row["kept"] for row in rows),
@@ -73,4 +79,7 @@ class Author(Command):
         for row in result["each"]:
             for fault in row["faults"]:
                 print(f"  {row['name']}: {fault}")
+        if not result["made"]:
+            print(f"{result['out']} has all of these clips already")
+            return
         print(f"{result['kept']} of {result['made']} clips kept, {result['minutes']:.1f} minutes, in {result['out']}")

@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,16 +59,36 @@ def progress(total: int | None, what: str):
     return tqdm(total=total, desc=what, unit="", disable=not sys.stderr.isatty(), file=sys.stderr)
 
 
+def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:
+    """The names of a job that a data set has not; before any work, refuses to make what is there unless told to resume."""
+    from parc.errors import DatasetError
+
+    taken = [name for name in names if name in there]
+    if taken and not resume:
+        some = ", ".join(taken[:2]) + (", ..." if len(taken) > 2 else "")
+        left = len(names) - len(taken)
+        resume_hint = f", or add --resume to make only the {left} that are missing" if left else ""
+        raise DatasetError(
+            f"the data set already has {len(taken)} of these {len(names)} clips ({some}); {otherwise}{resume_hint}"
+        )
+    return set(names) - set(taken)
+
+
 def show_workers(bar: Any) -> Callable[[Any], None]:
     """Tell beside a progress bar how a cluster is doing (`parc.run.workers.WorkersState`)."""
     return lambda state: bar.set_postfix_str(f"{state.running} handed out, {state.machines} machines, {state.lost} lost")
 
 
+def number(value: float, form: str = ".5g") -> str:
+    """For a person; a value that has no meaning is a dash."""
+    return "-" if math.isnan(value) else format(value, form)
+
+
 def _readable(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.5g}"
+        return number(value)
     if isinstance(value, list):
-        return ", ".join(_readable(v) for v in value)
+        return ", ".join(_readable(v) for v in value) or "-"
     return str(value)
 
 

@@ -1,4 +1,4 @@
-"""`parc dataset build|vary|label-check|import|merge|show|card|page`."""
+"""`parc dataset build|vary|label-check|import|merge|extract|show|card|page`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,28 +6,34 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.command import Command, progress
+from parc.cli.command import Command, number, progress
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build(Command):
     """Make clips on terrain of raw motion capture: retarget, label contacts, rebuild the ground, refine, judge.
 
-    Rows of the shortlist: source, first_frame, last_frame, true_fps, skill, hands_touch. Run again to go on after a stop.
+    Rows of the shortlist: source, skill, and where needed first_frame, last_frame, true_fps, hands_touch (yes, no), stretch,
+    names, up, unit. Run again to go on after a stop, or after sources or rows were changed: what changed is redone, nothing else.
     """
 
-    shortlist: Annotated[Path, tyro.conf.Positional]
-    """.csv file; sources are named relative to its folder (.bvh, .npz, .txt, .pkl)"""
+    shortlist: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SHORTLIST")]
+    """.csv file; sources are named relative to its folder (.bvh, .npz, .npy, .txt, .pkl, .motion)"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder"""
+    names: Path | None = None
+    """.json or .csv table of the sources' own joint names, {"left_knee": "bone_7"}; a row may name its own in a column `names`"""
     workers: int = 0
     """processes; 0 is one for each core"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.dataset import Dataset, card_markdown, data_card
-        from parc.mocap import BuildSettings, build_dataset
+        from parc.errors import DatasetError
+        from parc.mocap import BuildSettings, build_dataset, load_naming
         from parc.run.atomic import write_bytes_atomically
+
+        naming = load_naming(self.names) if self.names else None
 
         with progress(None, "building") as bar:
 
@@ -35,9 +41,14 @@ class Build(Command):
                 bar.total = rows
                 bar.update(done - bar.n)
 
-            report = build_dataset(self.shortlist, self.out, humanoid(), BuildSettings(workers=self.workers), advance)
+            report = build_dataset(self.shortlist, self.out, humanoid(), BuildSettings(workers=self.workers), advance, naming)
         card = self.out / "card.md"
         write_bytes_atomically(card, card_markdown(data_card(Dataset.open(self.out))).encode())
+        if not report.named("kept"):
+            raise DatasetError(
+                f"none of the {len(report.results)} rows of {self.shortlist} became a clip: {report.refusals()}; all are told in "
+                f"{self.out / 'mocap' / 'report.jsonl'}"
+            )
         refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
         return {
             "out": str(self.out),
@@ -45,15 +56,20 @@ class Build(Command):
             "kept": len(report.named("kept")),
             "minutes": report.seconds_kept / 60,
             "refused": refused,
+            "removed": list(report.removed),
+            "warnings": {r.name: list(r.warnings) for r in report.results if r.warnings},
             "medians": report.medians(),
         }
 
     def show(self, result: dict[str, Any]) -> None:
         for name, reason in result["refused"].items():
             print(f"  {name} {reason}")
+        for name, warnings in result["warnings"].items():
+            print(f"  {name} warning: {'; '.join(warnings)}")
+        if result["removed"]:
+            print(f"taken out, as they are no longer on the list: {', '.join(result['removed'])}")
         print(f"{result['kept']} clips kept, {result['minutes']:.1f} minutes, in {result['out']}; medians:")
-        for key, value in result["medians"].items():
-            print(f"  {key:<16} {value:.4g}")
+        _print_medians(result["medians"])
         print(f"its data card: {result['card']}; pictures and replays: parc dataset page {result['out']} -o page.html")
 
 
@@ -62,7 +78,7 @@ class Import(Command):
     """Make a data set of a folder of motion files. Bad files are named and skipped; run again to go on after a stop."""
 
     folder: Annotated[Path, tyro.conf.Positional]
-    """searched recursively for .motion, .pkl and .txt files"""
+    """searched recursively for .motion, .pkl, .txt, .bvh and .npz files"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder, new or to be added to"""
     workers: int = 0
@@ -117,6 +133,26 @@ class Merge(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Extract(Command):
+    """Write one clip of a data set to a file. (Commands that read one motion file also take it as FOLDER/NAME.)"""
+
+    dataset: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATASET")]
+    """data set folder"""
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
+    """of the clip, see `parc dataset show`"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """file to write: .motion keeps everything, .pkl (PARC), .bvh, .npz (MuJoCo qpos), .glb, .usd"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import Dataset, save_clip
+
+        clip = Dataset.open(self.dataset, humanoid())[self.name]
+        save_clip(clip, self.out, humanoid())
+        return {"out": str(self.out), "clip": clip.name, "skill": clip.provenance.skill, "seconds": clip.motion.duration}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Show(Command):
     """List the clips of a data set."""
 
@@ -127,9 +163,13 @@ class Show(Command):
 
     def run(self) -> dict[str, Any]:
         from parc.dataset import Dataset
+        from parc.errors import DatasetError
 
         dataset = Dataset.open(self.dataset)
-        entries = [e for e in dataset.entries if not self.skill or e.provenance.skill == self.skill]
+        entries = [e for e in dataset.entries if not self.skill or e.skill == self.skill]
+        if self.skill and not entries:
+            known = ", ".join(sorted({e.skill for e in dataset.entries} - {""})) or "none"
+            raise DatasetError(f"{self.dataset} has no clips of skill '{self.skill}'; its skills are {known}")
         rows = [
             {"name": e.name, "seconds": e.seconds, "skill": e.provenance.skill, "iteration": e.provenance.iteration}
             for e in entries
@@ -183,6 +223,8 @@ class Vary(Command):
     """variations of each clip"""
     skill: tuple[str, ...] = ()
     """only clips of these skills"""
+    clips: tuple[str, ...] = ()
+    """only clips of these names"""
     iterations: int = 0
     """steps of each fit; 0 is the standard"""
     workers: int = 0
@@ -206,7 +248,16 @@ class Vary(Command):
                 bar.update(done - bar.n)
 
             report = vary_dataset(
-                self.dataset, self.out, humanoid(), self.count, self.seed, settings, self.torch_device, self.skill, advance
+                self.dataset,
+                self.out,
+                humanoid(),
+                self.count,
+                self.seed,
+                settings,
+                self.torch_device,
+                self.skill,
+                advance,
+                self.clips,
             )
         refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
         kept = len(report.named("kept"))
@@ -224,10 +275,9 @@ class Vary(Command):
             print(f"  {name} {reason}")
         print(
             f"{result['kept']} variations kept ({100 * result['accepted']:.0f} %), {result['minutes']:.1f} minutes, "
-            f"in {result['out']}; medians:"
+            f"in {result['out']}" + ("; medians:" if result["medians"] else "")
         )
-        for key, value in result["medians"].items():
-            print(f"  {key:<16} {value:.4g}")
+        _print_medians(result["medians"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,12 +295,14 @@ class LabelCheck(Command):
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.dataset import Dataset
-        from parc.errors import SettingsError
+        from parc.errors import DatasetError, SettingsError
         from parc.mocap import check_labels
 
         if self.tolerance < 0:
             raise SettingsError(f"the tolerance is {self.tolerance} frames, expected at least 0")
         dataset = Dataset.open(self.dataset, humanoid())
+        if not len(dataset):
+            raise DatasetError(f"{self.dataset} has no clips to label")
         with progress(len(dataset), "labelling") as bar:
 
             def clips():
@@ -274,7 +326,8 @@ class LabelCheck(Command):
             if isinstance(bodies, dict):
                 print(stage)
                 for name, s in bodies.items():
-                    print(f"  {name:<12} {s['precision']:.3f} {s['recall']:.3f}   {s['frames']} frames of contact")
+                    precision, recall = (f"{number(s[key], '.3f'):>5}" for key in ("precision", "recall"))
+                    print(f"  {name:<12} {precision} {recall}   {s['frames']} frames of contact")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,12 +344,21 @@ class Page(Command):
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.dataset import Dataset
-        from parc.errors import SettingsError
+        from parc.errors import DatasetError, SettingsError
         from parc.view.dataset_page import write_dataset_page
 
         if self.megabytes <= 0:
             raise SettingsError(f"a page of {self.megabytes} megabytes holds nothing, expected a positive number")
         dataset = Dataset.open(self.dataset)
+        if not len(dataset):
+            raise DatasetError(f"{self.dataset} has no clips to draw")
         with progress(len(dataset), "drawing") as bar:
             file = write_dataset_page(dataset, humanoid(), self.out, self.megabytes, lambda done, _: bar.update(done - bar.n))
         return {"out": str(file), "clips": len(dataset), "megabytes": file.stat().st_size / 1e6}
+
+
+def _print_medians(medians: dict[str, float]) -> None:
+    from parc.mocap.quality import UNITS
+
+    for key, value in medians.items():
+        print(f"  {key:<12} {value:>8.4g}  {UNITS[key]}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.command import Command
+from parc.cli.command import Command, new_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,18 +24,25 @@ class Hasten(Command):
     """m/s, what slow passages come to"""
     fastest: float = 2.0
     """highest rate"""
+    resume: bool = False
+    """leave alone what the folder already has"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.dataset import DatasetWriter
-        from parc.dataset.edit import hasten
+        from parc.dataset.edit import hasten, hastened_name
         from parc.dataset.read import read_clips
+        from parc.errors import DatasetError
         from parc.motion.hasten import HastenSettings
 
         character, settings = humanoid(), HastenSettings(speed=self.speed, fastest=self.fastest)
         clips = read_clips(self.dataset, character)
-        quick = [hasten(clip, character, settings) for clip in clips]
+        if not clips:
+            raise DatasetError(f"{self.dataset} has no clips to hasten")
         with DatasetWriter(self.out, character) as writer:
+            names = new_names([hastened_name(clip) for clip in clips], writer, self.resume, "choose another folder with -o")
+            clips = [clip for clip in clips if hastened_name(clip) in names]
+            quick = [hasten(clip, character, settings) for clip in clips]
             writer.append(quick)
         return {
             "out": str(self.out),

@@ -40,20 +40,19 @@ class Live(Command):
 
         from parc.character import humanoid
         from parc.dataset import Clip, DatasetWriter, Provenance
-        from parc.generate.generator import Generator
         from parc.live.trial import run_trial, summary, trial_ground
-        from parc.models import shipped_generator, shipped_tracker
-        from parc.track.policy import load_actor
+        from parc.traverse import Models
 
         settings = self._settings()
         character = humanoid()
-        generator = Generator.load(self.generator or shipped_generator(), character)
-        trained = load_actor(self.tracker or shipped_tracker(), character)
+        models = Models.load(character, "cpu", self.generator, self.tracker)
         torch.set_num_threads(1)
         results, clips = [], []
         with progress(self.terrains, "terrains") as bar:
             for index in range(self.terrains):
-                result, motion = run_trial(generator, trained, index, self.seed, settings, self.planning == "beside")
+                result, motion = run_trial(
+                    models.generator, models.tracker, index, self.seed, settings, self.planning == "beside", models.critic
+                )
                 results.append(result)
                 ground = trial_ground(index, self.seed, settings)
                 provenance = Provenance(source="live", seed=self.seed, skill="live", losses={"reached": float(result.reached)})

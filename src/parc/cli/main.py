@@ -4,11 +4,14 @@ Commands are imported only when they are called, so `parc --help` answers at onc
 """
 
 import contextlib
+import dataclasses
 import errno
 import importlib
 import io
 import os
+import re
 import sys
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from parc import __version__
@@ -47,6 +50,7 @@ COMMANDS = {
     "dataset label-check": _Entry("dataset", "LabelCheck", "the contact labeller against contacts of the simulator"),
     "dataset import": _Entry("dataset", "Import", "a folder of motion files into a data set"),
     "dataset merge": _Entry("dataset", "Merge", "several data sets into one"),
+    "dataset extract": _Entry("dataset", "Extract", "one clip of a data set as a file"),
     "dataset show": _Entry("dataset", "Show", "the clips of a data set"),
     "dataset card": _Entry("dataset", "Card", "the data card: what is in a data set and where it came from"),
     "traverse": _Entry("traverse", "Traverse", "cross a terrain in physics: plan, generate, simulate, retry"),
@@ -138,11 +142,38 @@ def _read_options(read, command_class: type, options: list[str], name: str):
     except SystemExit as stop:
         if stop.code != 2:
             raise
-    lines = [line.strip(" │╭╮╰╯") for line in complaint.getvalue().splitlines()]
-    texts = [line for line in lines if line and set(line) - set("─ ")]
-    told = [line for line in texts if not line.startswith(("─", "For full helptext")) and "─" not in line]
-    _fail(f"{' '.join(told) or 'the options cannot be read'}; see `parc {name} --help`")
+    lines = [line.strip("│╭╮╰╯|+").rstrip() for line in complaint.getvalue().splitlines()]
+    lines = [line for line in lines if line.strip() and "───" not in line and "---" not in line]
+    lines = [line for line in lines if f"parc {name} --help" not in line and "For full helptext" not in line]
+    words = " ".join(line.strip() for line in lines).rstrip(".") or "the options cannot be read"
+    told = _unknown(command_class, options) or _missing(lines, name) or words
+    _fail(f"{told}; see `parc {name} --help`")
     return None
+
+
+def _unknown(command_class: type, options: list[str]) -> str:
+    """The first option that the command does not have."""
+    known = [f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(command_class)]
+    given = [word.split("=")[0].replace("_", "-") for word in options if word.startswith("--") and "." not in word]
+    wrong = next((word for word in given if word not in ("--", "--help", *known) and f"--{word[5:]}" not in known), None)
+    near = get_close_matches(wrong or "", known, n=1, cutoff=0.7)
+    return f"there is no option {wrong}" + (f" (did you mean {near[0]}?)" if near else "") if wrong else ""
+
+
+def _missing(lines: list[str], command: str) -> str:
+    """What is missing, as in "needs TARGET (file to write)": names stand a little in, below and farther in what they are."""
+    start = next((i for i, line in enumerate(lines) if "Missing from" in line), None)
+    if start is None:
+        return ""
+    depths = [len(line) - len(line.lstrip()) for line in lines]
+    found: list[tuple[str, list[str]]] = []
+    for line, depth in zip(lines[start + 1 :], depths[start + 1 :], strict=True):
+        if depth <= depths[start] + 4:
+            found.append((line.split(",")[0].strip(), []))
+        elif found:
+            found[-1][1].append(line.strip())
+    needs = [f"{option} ({re.split('[:;(]', ' '.join(told))[0].strip()})" for option, told in found]
+    return f"`parc {command}` needs {' and '.join(needs)}"
 
 
 def _fail(sentence: str) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.command import Command, progress
+from parc.cli.command import Command, number, progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,11 +14,12 @@ class Metrics(Command):
     """Measure clips or whole data sets: the paper's four metrics and those that do not grow with length."""
 
     clips: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """motion files (.motion .pkl .txt) or data set folders"""
+    """motion files (.motion .pkl .txt .bvh .npz), folders of them, data sets, or clips of data sets as FOLDER/NAME"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
-        from parc.errors import ParcError
+        from parc.dataset.read import read_clips
+        from parc.errors import DatasetError, ParcError
         from parc.metrics import mean_of, measure_clips
 
         if not self.clips:
@@ -28,7 +29,9 @@ class Metrics(Command):
         results: list[dict[str, float]] = []
         with progress(len(self.clips), "measuring") as bar:
             for path in self.clips:
-                loaded = _load(path, character)
+                loaded = read_clips(path, character)
+                if not loaded:
+                    raise DatasetError(f"{path} has no clips to measure")
                 names += [clip.name for clip in loaded]
                 results += measure_clips(loaded, character, self.torch_device)
                 bar.update()
@@ -41,15 +44,9 @@ class Metrics(Command):
         from parc.metrics import UNITS
 
         for row in result.get("each", []):
-            numbers = "  ".join(f"{key} {row[key]:.4g}" for key in ("fwd", "tpl", "tcl", "hjf_paper", "foot_skate"))
+            numbers = "  ".join(f"{key} {number(row[key], '.4g')}" for key in ("fwd", "tpl", "tcl", "hjf_paper", "foot_skate"))
             print(f"{row['clip']}: {numbers}")
         print(result.get("clip", f"mean of {result.get('clips')} clips"))
         for key, value in result.get("mean", result).items():
             if key in UNITS:
-                print(f"  {key:<10} {'-' if value != value else format(value, '.5g'):>10}  {UNITS[key]}")
-
-
-def _load(path: Path, character):
-    from parc.dataset import Dataset, load_clip
-
-    return list(Dataset.open(path)) if path.is_dir() else [load_clip(path, character)]
+                print(f"  {key:<10} {number(value):>10}  {UNITS[key]}")

@@ -15,7 +15,7 @@ class Picture(Command):
     """Draw a motion file: ghosts of its poses in one picture, a film strip, or an animation (.gif, .webp)."""
 
     clip: Annotated[Path, tyro.conf.Positional]
-    """.motion, .pkl or .txt file"""
+    """.motion, .pkl, .txt, .bvh or .npz file, or a clip of a data set as FOLDER/NAME"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """.png, .gif or .webp"""
     kind: Literal["ghosts", "strip"] = "ghosts"

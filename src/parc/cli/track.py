@@ -23,7 +23,7 @@ class Track(Command):
     """
 
     clip: Annotated[Path, tyro.conf.Positional]
-    """reference, .motion .pkl or .txt file"""
+    """reference: .motion .pkl .txt .bvh or .npz file, or a clip of a data set as FOLDER/NAME"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """simulated motion to write, .motion or .pkl"""
     policy: Path | None = None

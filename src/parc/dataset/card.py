@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -54,7 +55,7 @@ def card_markdown(card: dict[str, Any], most: int = 10) -> str:
     lines += _table("Source", card["sources"], most)
     lines += ["", "| Terrain | Clips |", "|---|---|"]
     lines += [f"| {size} | {n} |" for size, n in list(card["terrain_sizes"].items())[:most]]
-    lines += ["", "| Iteration | Clips | Minutes | Derived from | Edits |", "|---|---|---|---|---|"]
+    lines += ["", "| Iteration | Clips | Minutes | Derived from | Edits (how often) |", "|---|---|---|---|---|"]
     for iteration, group in card["lineage"].items():
         edits = _listing(group["edits"]) or "-"
         lines.append(f"| {iteration} | {group['clips']} | {group['minutes']:.1f} | {group['parents']} clips | {edits} |")
@@ -102,10 +103,16 @@ def _lineage(entries: Sequence[ClipEntry]) -> dict[str, dict[str, Any]]:
             "clips": len(group),
             "minutes": sum(e.seconds for e in group) / 60,
             "parents": len({e.provenance.parent for e in group} - {""}),
-            "edits": _counts(edit.split(" ")[0] for e in group for edit in e.provenance.edits),
+            "edits": _counts(_kind(edit) for e in group for edit in e.provenance.edits),
             "models": sorted({f"{kind} {model}" for e in group for kind, model in e.provenance.models.items()}),
         }
     return found
+
+
+def _kind(edit: str) -> str:
+    """What was done, without its numbers: "hasten to 1.2 m/s" -> hasten; of a piece that was cut out only numbers are told."""
+    word = re.match(r"[^\W\d]\w*", edit)
+    return word[0] if word else "cut"
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:

@@ -60,7 +60,11 @@ def resample(clip: Clip, fps: float) -> Clip:
 def hasten(clip: Clip, character: Character, settings: HastenSettings = HastenSettings()) -> Clip:
     """See `parc.motion.hasten`."""
     motion = motion_hasten.hasten(clip.motion, character, settings)
-    return clip.derived(f"{clip.name}_quick", f"hasten to {settings.speed:g} m/s", motion=motion)
+    return clip.derived(hastened_name(clip), f"hasten to {settings.speed:g} m/s", motion=motion)
+
+
+def hastened_name(clip: Clip) -> str:
+    return f"{clip.name}_quick"
 
 
 def remove_hesitation(

@@ -14,10 +14,8 @@ one is passed over, a repeated word is said once):
 import os
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 
 from parc.character.character import Character
@@ -25,6 +23,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.convert.load import READABLE, load_clip
 from parc.dataset.store import DatasetWriter
 from parc.errors import DatasetError, ParcError
+from parc.run.pool import worker_pool
 
 _ORIGINS = frozenset({"cmu", "sfu", "amass", "lafan", "mixamo", "humanoid3d", "sie"})
 """Parts of a name that tell where a take is from, not what it shows."""
@@ -127,8 +126,7 @@ def _read_all(jobs: list[_Job], character: Character, workers: int) -> Iterator[
     if workers <= 0 or len(jobs) < 2:
         yield from (_read(job, character) for job in jobs)
         return
-    # not forked: a child of a process that runs torch's threads can hang, and would inherit the data set's lock
-    with ProcessPoolExecutor(min(workers, os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
+    with worker_pool(min(workers, os.cpu_count() or 1)) as pool:
         results = pool.map(_read_packed, jobs, [character] * len(jobs), chunksize=max(1, min(64, len(jobs) // (4 * workers))))
         yield from (pickle.loads(result) for result in results)
 

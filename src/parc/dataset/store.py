@@ -18,6 +18,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -117,18 +118,30 @@ class Dataset:
     def __iter__(self) -> Iterator[Clip]:
         return (clip for shard in self._shards for clip in shard.clips())
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
     def __getitem__(self, key: int | str) -> Clip:
         if isinstance(key, str):
-            if key not in self._by_name:
-                raise DatasetError(f"{self.folder} has no clip '{key}' among its {len(self)}")
-            key = self._by_name[key]
+            key = self.number(key)
         if not -len(self) <= key < len(self):
             raise IndexError(f"clip {key} of {len(self)}")
         shard, i = self._places[key]
         return shard.clip(i)
+
+    def number(self, name: str) -> int:
+        """Of the clip of a name."""
+        if name not in self._by_name:
+            raise DatasetError(f"{self.folder} has no clip '{name}' among its {len(self)}{self._near(name)}")
+        return self._by_name[name]
+
+    def _near(self, name: str) -> str:
+        """What may have been meant, to end a sentence with."""
+        inside = [known for known in self.names if name.lower() in known.lower()]
+        near = list(dict.fromkeys([*get_close_matches(name, self.names, n=3, cutoff=0.6), *inside]))[:3]
+        near = near or (self.names[:3] if len(self) <= 3 else [])
+        quoted = " or ".join(f"'{known}'" for known in near)
+        return f"; did you mean {quoted}?" if near else f"; `parc dataset show {self.folder}` lists them"
 
     @property
     def names(self) -> list[str]:
@@ -169,7 +182,7 @@ class DatasetWriter:
     def __len__(self) -> int:
         return len(self._names)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._names
 
     def append(self, clips: Iterable[Clip], rename: bool = False) -> list[str]:
@@ -193,6 +206,24 @@ class DatasetWriter:
             self._publish((*self._index.shards, shard))
             self._names |= taken
         return [clip.name for clip in added]
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Take clips out; on return they are gone from the disk. Names that are not there are passed over."""
+        if self._lock is None:
+            raise DatasetError(f"the writer of {self.folder} is closed")
+        gone = set(names) & self._names
+        if not gone:
+            return
+        shards = []
+        for shard in self._index.shards:
+            held = {entry.name for entry in Shard(self.folder / shard.file).entries}
+            if not held & gone:
+                shards.append(shard)
+            elif held - gone:
+                shards.append(self._write_shard([clip for clip in self._clips_of([shard]) if clip.name not in gone]))
+        self._publish(tuple(shards))
+        self._names -= gone
+        self._delete_orphans()
 
     def compact(self, frames_per_shard: int = 200_000) -> None:
         """Merge neighbouring shards up to about this many frames each; order and content stay."""

@@ -51,6 +51,8 @@ class AdamSettings:
     """largest norm of the gradient"""
     average: float = 0.999
     """decay of the moving average of the weights, approached as (1 + i) / (12 + i)"""
+    average_age: int = 0
+    """what i starts from: the first weights count as the average of that many steps"""
 
 
 class FlatAdamW:
@@ -77,7 +79,8 @@ class FlatAdamW:
         change = (self.first * scale).div_(spread).add_(x * self.flat.is_matrix, alpha=s.decay)
         x.sub_(change.mul_(self.rate * go))
         # the first steps are averaged over a short past, or the average would remember the random start for thousands of steps
-        kept = torch.minimum((1 + self.count) / (12 + self.count), torch.full_like(t, s.average))
+        age = self.count + s.average_age
+        kept = torch.minimum((1 + age) / (12 + age), torch.full_like(t, s.average))
         self.average.lerp_(x, (1 - kept) * go)
 
     def state(self) -> dict[str, Tensor]:

@@ -98,13 +98,18 @@ class PrefixTransformer(nn.Module):
         velocity = self.settings.past_velocity_gain * (past[:, 1:] - past[:, :-1])
         past = self.past_in(torch.cat([past, velocity.expand_as(past)], -1))
         x = torch.cat([ground, self.target_in(target).unsqueeze(1), past], 1) + self.prefix_place
-        room = 0 if torch.is_grad_enabled() else _aligned(PREFIX_TOKENS + branches * self.frames) - PREFIX_TOKENS
+        *blocks, last = self._typed_blocks()
         keys, values = [], []
-        for block in self._typed_blocks():
+        for block in blocks:
             x, k, v = block.prefix(x, self.prefix_sees[:, :PREFIX_TOKENS])
-            keys.append(functional.pad(k, (0, 0, 0, room)))
-            values.append(functional.pad(v, (0, 0, 0, room)))
-        return Context(keys, values)
+            keys.append(k)
+            values.append(v)
+        k, v = last.keys_and_values(x)
+        context = Context([*keys, k], [*values, v])
+        if torch.is_grad_enabled():
+            return context
+        room = _aligned(PREFIX_TOKENS + branches * self.frames) - PREFIX_TOKENS
+        return Context(*([functional.pad(part, (0, 0, 0, room)) for part in parts] for parts in context))
 
     def level_embedding(self, level: Tensor) -> list[Tensor]:
         """Noise levels [...] to each block's (offset, scale, gate) of attention and of the feed-forward part, [..., 6, width]."""
@@ -170,6 +175,12 @@ class _Block(nn.Module):
         x = x + self._attend(q, k, v, sees)
         return x + self._feed(functional.layer_norm(x, x.shape[-1:])), k, v
 
+    def keys_and_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What frames look up in prefix tokens that no later block asks for."""
+        h = functional.linear(functional.layer_norm(x, x.shape[-1:]), self.qkv.weight[x.shape[-1] :])
+        k, v = h.unflatten(-1, (2, self.heads, -1)).unbind(2)
+        return k.transpose(1, 2), v.transpose(1, 2)
+
     def frames(self, x: Tensor, keys: Tensor, values: Tensor, shift: tuple[Tensor, ...], sees: Tensor) -> Tensor:
         """x [B, K, T, width]; shift: as `level_embedding` gives it."""
         offset, scale, gate, ff_offset, ff_scale, ff_gate = shift
@@ -177,9 +188,8 @@ class _Block(nn.Module):
         q, k, v = self._project(h.flatten(1, 2))
         filled, slots = PREFIX_TOKENS + k.shape[2], sees.shape[-1]
         if torch.is_grad_enabled():
-            tail = slots - filled
-            keys = torch.cat([keys[:, :, :PREFIX_TOKENS], functional.pad(k, (0, 0, 0, tail))], 2)
-            values = torch.cat([values[:, :, :PREFIX_TOKENS], functional.pad(v, (0, 0, 0, tail))], 2)
+            tail = k.new_zeros(()).expand(*k.shape[:2], slots - filled, k.shape[3])
+            keys, values = torch.cat([keys, k, tail], 2), torch.cat([values, v, tail], 2)
         else:
             keys[:, :, PREFIX_TOKENS:filled] = k
             values[:, :, PREFIX_TOKENS:filled] = v

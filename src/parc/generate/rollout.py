@@ -25,9 +25,9 @@ from parc.generate.frame import CanonicalFrame, FrameState
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
 from parc.generate.graph import Replay
-from parc.generate.lock import lock_feet
 from parc.generate.network import PAST_FRAMES
 from parc.generate.overlap import continue_plan, fade_in
+from parc.generate.repair import repair
 from parc.generate.schedule import FlowSchedule, spaced
 from parc.generate.score import ScoreWeights, score_window
 from parc.generate.table import FPS
@@ -49,7 +49,9 @@ class RolloutSettings:
     """candidates sampled for each window, the best of which is kept"""
     score: ScoreWeights = field(default_factory=ScoreWeights)
     lock_feet: bool = True
-    """repair sliding, sunk and floating feet at the end of each window"""
+    """repair sliding, sunk and floating feet, and their labels, at the end of each window"""
+    fall: bool = True
+    """in that repair, bodies that touch nothing fall"""
     overlap: int = 3
     """frames over which a window leaves the plan of the one before"""
     lookahead: float = 2.8
@@ -179,8 +181,8 @@ class PathRunner:
     @property
     def is_compiled(self) -> bool:
         """Whether every piece around the network could be compiled."""
-        repair = (self._repairing,) if self.settings.lock_feet else ()
-        pieces = (self._conditioning, self._decoding, *repair, self._ending)
+        repairing = (self._repairing,) if self.settings.lock_feet else ()
+        pieces = (self._conditioning, self._decoding, *repairing, self._ending)
         return all(isinstance(piece, Fused) and piece.is_compiled for piece in pieces)
 
     def _make_buffers(self, device: torch.device) -> None:
@@ -300,11 +302,9 @@ class PathRunner:
         return state, state.body_pose(generator.character)
 
     def _repair(self, state: FrameState, pose: BodyPose, past: FrameState, past_pose: BodyPose, has_past: Tensor) -> _Frames:
-        character, last = self.generator.character, PAST_FRAMES - 1
-        before = FrameState(*self._for_candidates(*past.narrow(last, 1)))
-        pose_before = BodyPose(*self._for_candidates(*(part[:, last:] for part in past_pose)))
-        state = lock_feet(character, state, pose, before, pose_before, has_past, self.terrain)
-        return state, state.body_pose(character)
+        past = FrameState(*self._for_candidates(*past))
+        past_pose = BodyPose(*self._for_candidates(*past_pose))
+        return repair(self.generator.character, state, pose, past, past_pose, has_past, self.terrain, self.settings.fall)
 
     def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor) -> tuple[Tensor, ...]:
         """The best candidate of each row, and how far it comes, into the buffers."""

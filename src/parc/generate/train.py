@@ -5,6 +5,9 @@
       checkpoint.safetensors    everything needed to go on (each rank's random state included)
       metrics.jsonl             losses, rate, windows a second
 
+`--init FILE` starts from trained weights: their statistics stay, the rate warms up as ever (`--rate` chooses its height), and the
+moving average begins at those weights with its full memory, so a few rough first steps do not reach what is saved.
+
 A run that is killed and started again with the same arguments goes on from its checkpoint; a finished one does nothing. With
 torchrun each rank draws its own windows and gradients and logged losses are averaged; it may go on with another number of ranks.
 """
@@ -40,6 +43,8 @@ from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.run.log import MetricsLog
 
 _log = logging.getLogger("parc.train_generator")
+_TRUSTED = 1_000_000
+"""steps that weights to start from count for in the moving average: its memory has its full length at once"""
 GENERATOR_FILE, CHECKPOINT_FILE, METRICS_FILE = "generator.safetensors", "checkpoint.safetensors", "metrics.jsonl"
 
 
@@ -92,7 +97,7 @@ def train_generator(
     init: Generator | Path | str | None = None,
     stop_after: int | None = None,
 ) -> Generator:
-    """Train on clips and return the averaged generator; `init` starts from other weights (their statistics are kept).
+    """Train on clips and return the averaged generator; `init` starts from other weights (see above).
 
     `stop_after` ends the call early after that many steps, as a kill after a checkpoint would.
     """
@@ -108,6 +113,7 @@ def train_generator(
                 f"the first weights have the network {source.settings.network}, expected {settings.generator.network}"
             )
         generator.network.load_state_dict(source.network.state_dict())
+        settings = _with_adam(settings, average_age=_TRUSTED)
     length = PAST_FRAMES + settings.window.future
     table = FrameTable.build(clips, character, length, device, settings.mirrored, settings.balance)
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
@@ -126,6 +132,10 @@ def train_generator(
     trainer.prepare()
     _run(trainer, settings, out, log, elapsed, stop_after)
     return trainer.averaged()
+
+
+def _with_adam(settings: TrainSettings, **changes: Any) -> TrainSettings:
+    return replace(settings, step=replace(settings.step, adam=replace(settings.step.adam, **changes)))
 
 
 def _run(
@@ -233,6 +243,8 @@ class Command:
     """auto, cpu or cuda"""
     init: Path | None = None
     """generator file to start from"""
+    rate: float | None = None
+    """highest learning rate; as in the settings of the step if not given"""
     resume: bool = True
     """go on from a checkpoint in `out`, if there is one"""
     paper: bool = False
@@ -247,6 +259,8 @@ def run(command: Command) -> Path:
         recipe = TrainSettings.paper(settings.seconds, settings.steps)
         kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds", "mirrored", "balance")
         settings = replace(recipe, **{name: getattr(settings, name) for name in kept})
+    if command.rate is not None:
+        settings = _with_adam(settings, rate=command.rate)
     character = humanoid()
     clips = read_clips(command.clips, character)
     _log.info("%d clips, %.0f s", len(clips), sum(c.motion.duration for c in clips))

@@ -1,8 +1,9 @@
 """One training step, and the state that a killed run needs to go on as if nothing had happened.
 
 A step draws windows, noises each at several levels that share one prefix, and takes the objective's gradient; for a share of the
-windows, late in training, the two past frames are the model's own, sampled from the averaged weights (`own_past`), because a
-model that has only seen recorded pasts drifts on its own output.
+windows, late in training, the two past frames are the model's own, sampled from the averaged weights (`_own_past`), because a
+model that has only seen recorded pasts drifts on its own output. Windows are drawn independently, so the first rows of a batch
+are as good a share as any, and only they are rolled out.
 
 On CUDA the step is two captured graphs, gradient and update, with the sum over ranks in between. With `use_compile` their pieces
 (drawing, noising, network, objective, update, and the windows of own rollouts) are fused first. The schedule (learning rate, when
@@ -10,13 +11,14 @@ own rollouts begin) depends on the share of the budget that is used up, which th
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from parc.character.kinematics import BodyPose
 from parc.generate.blend import Blend
 from parc.generate.feature import Statistics
 from parc.generate.flat import AdamSettings, FlatAdamW, FlatParameters
@@ -29,6 +31,10 @@ from parc.generate.objective import FastObjective, PaperObjective
 from parc.generate.schedule import FlowSchedule
 from parc.generate.window import Drawn, WindowBatch, WindowSampler
 from parc.run.distributed import Group
+from parc.terrain.terrain import TerrainBatch
+
+PIECES = ("draw", "noise", "network", "objective", "update", "own")
+"""what of a step can be compiled, each by itself; `own`: the windows of own rollouts"""
 
 
 @dataclass(frozen=True)
@@ -103,40 +109,49 @@ class Trainer:
         self.parts = torch.zeros(len(settings.objective.NAMES), device=device)
         """unweighted losses of the last step, in the order of the objective's NAMES"""
         self._use_graph = use_graph and device.type == "cuda"
+        self._own_rows = round(settings.own_share * settings.batch)
         self._own = _averaged_copy(generator)
         self._own_flat = FlatParameters(self._own.network, with_gradients=False)
         self._own_plan = FlowSchedule(settings.own_steps).plan(device)
         self._own_blend = Blend().coefficients(settings.own_steps, device)
         self._own_mixed = tuple(s > 0 for s in self._own_blend.tolist())
         self._own_back = [torch.full((), s * settings.own_kept, device=device) for s in range(settings.own_windows + 1)]
-        self._drawing: Callable[[], Drawn] = self._draw_windows
+        self._changing: Callable[..., TerrainBatch] = self._change_ground
         self._noising: Callable[..., _Noised] = self._noise
         self._predicting: Callable[..., Tensor] = self._predict
         self._judging: Callable[..., tuple[Tensor, Tensor]] = self._judge
         self._own_starting: Callable[..., Any] = self._start_own_window
         self._own_ending: Callable[..., Any] = self._end_own_window
         self._updating: Callable[..., None] = self.optimiser.step
+        self._is_fused = False
         if use_compile:
             self.fuse()
         self._gradient: Replay | None = None
         self._update: Replay | None = None
 
-    def fuse(self, backend: str = "inductor") -> None:
-        """Compile the pieces of a step at their next call; what cannot be compiled runs as it is, and the log says so."""
+    def fuse(self, backend: str = "inductor", pieces: Collection[str] = PIECES) -> None:
+        """Compile pieces of a step at their next call; what cannot be compiled runs as it is, and the log says so."""
         torch._dynamo.config.suppress_errors = True
-        self._drawing = Fused(self._draw_windows, backend=backend)
-        self._noising = Fused(self._noise, backend=backend)
-        self._predicting = torch.compile(self._predict, dynamic=False, backend=backend)
-        self._judging = Fused(self._judge, differentiable=True, backend=backend)
-        self._own_starting = Fused(self._start_own_window, backend=backend)
-        self._own_ending = Fused(self._end_own_window, backend=backend)
-        self._updating = torch.compile(self.optimiser.step, dynamic=False, backend=backend)
-        self._own.fuse(backend)
+        self._is_fused = True
+        if "draw" in pieces:
+            self._changing = Fused(self._change_ground, backend=backend)
+        if "noise" in pieces:
+            self._noising = Fused(self._noise, backend=backend)
+        if "network" in pieces:
+            self._predicting = torch.compile(self._predict, dynamic=False, backend=backend)
+        if "objective" in pieces:
+            self._judging = Fused(self._judge, differentiable=True, backend=backend)
+        if "update" in pieces:
+            self._updating = torch.compile(self.optimiser.step, dynamic=False, backend=backend)
+        if "own" in pieces:
+            self._own_starting = Fused(self._start_own_window, backend=backend)
+            self._own_ending = Fused(self._end_own_window, backend=backend)
+            self._own.fuse(backend)
 
     def prepare(self) -> None:
         """Compile what a run will need before its clock starts; changes nothing. A run that does not compile needs nothing."""
-        if self._use_graph and isinstance(self._drawing, Fused):
-            rolls_out = self.settings.own_share > 0 and self.settings.own_start < 1
+        if self._use_graph and self._is_fused:
+            rolls_out = self._own_rows > 0 and self.settings.own_start < 1
             for self.rolls_out in (True, False) if rolls_out else (False,):
                 self._capture()
 
@@ -156,7 +171,7 @@ class Trainer:
         rate = s.adam.rate * min(1.0, (self.steps + 1) / s.warm_up)
         rate *= s.last_rate + (1 - s.last_rate) * 0.5 * (1 + math.cos(math.pi * min(1.0, used)))
         self.optimiser.rate.fill_(rate)
-        rolls_out = used >= s.own_start and s.own_share > 0 and s.own_start < 1
+        rolls_out = used >= s.own_start and self._own_rows > 0 and s.own_start < 1
         if self._use_graph and (self._gradient is None or rolls_out != self.rolls_out):
             self.rolls_out = rolls_out
             self._capture()
@@ -182,7 +197,7 @@ class Trainer:
     def _take_gradient(self) -> None:
         self.flat.grads.zero_()
         with torch.no_grad():
-            drawn = self._drawing()
+            drawn = self._draw()
             noised = self._noising(drawn, self._own_past(drawn) if self.rolls_out else None)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda", cache_enabled=False):
             window = noised.window
@@ -196,8 +211,14 @@ class Trainer:
         self._updating(self.parts[0])
         self._own_flat.values.copy_(self.optimiser.average)
 
-    def _draw_windows(self) -> Drawn:
-        return self.windows.draw(self.settings.batch, self.random)
+    def _draw(self) -> Drawn:
+        """`WindowSampler.draw` in pieces."""
+        drawn = self.windows.pick(self.settings.batch, self.random, self.windows.settings.random_share)
+        height = drawn.state.root_pos[:, PAST_FRAMES - 1, 2]
+        return drawn._replace(patch=self._changing(drawn.patch, self.windows.swept(drawn), drawn.is_random, height))
+
+    def _change_ground(self, patch: TerrainBatch, swept: BodyPose, is_random: Tensor, root_height: Tensor) -> TerrainBatch:
+        return self.windows.change(patch, swept, is_random, root_height, self.random)
 
     def _noise(self, drawn: Drawn, own_past: FrameState | None) -> "_Noised":
         """Windows with several noised copies of their futures and a little noise on their pasts."""
@@ -224,36 +245,38 @@ class Trainer:
         return self.settings.objective(self.generator.layout, self.generator.statistics, window, predicted, level, shown)
 
     def _own_past(self, drawn: Drawn) -> FrameState:
-        """[B, 2, ...] the model's own frames after a chain of windows, where they are usable; the recording's elsewhere."""
+        """[B, 2, ...] the model's own frames after a chain of windows in the first rows, where they are usable; the recording's
+        elsewhere.
+        """
         s, own = self.settings, self._own
         embeddings = own.level_embeddings(self._own_plan)
         blend = self._own_blend * torch.rand((), generator=self.random, device=self.device)
         recorded = drawn.state.narrow(0, PAST_FRAMES)
-        state, usable = recorded, torch.zeros(s.batch, dtype=torch.bool, device=self.device)
+        drawn = drawn.first_rows(self._own_rows)
+        state, usable = drawn.state.narrow(0, PAST_FRAMES), torch.zeros(self._own_rows, dtype=torch.bool, device=self.device)
         for window in range(s.own_windows, 0, -1):
-            back = self._own_back[window], self._own_back[window - 1]
-            (past, heightmap, target), frame, noise, reaches = self._own_starting(drawn, state, usable, back[0])
+            data, reaches = self.windows.earlier(drawn, self._own_back[window])
+            here, _ = self.windows.earlier(drawn, self._own_back[window - 1])
+            (past, heightmap, target), frame, noise = self._own_starting(drawn, state, usable, data)
             future = own.denoise_window(past, heightmap, target, noise, blend, self._own_plan, embeddings, self._own_mixed)
-            state, usable = self._own_ending(drawn, future, frame, reaches, back[1])
-        chosen = torch.rand(s.batch, generator=self.random, device=self.device) < s.own_share
-        return state.select(usable & chosen & ~drawn.is_random, recorded)
+            state, usable = self._own_ending(future, frame, reaches, here)
+        state = state.select(usable & ~drawn.is_random, drawn.state.narrow(0, PAST_FRAMES))
+        return FrameState(*(torch.cat([a, b[self._own_rows :]]) for a, b in zip(state, recorded, strict=True)))
 
-    def _start_own_window(self, drawn: Drawn, state: FrameState, usable: Tensor, back: Tensor) -> tuple[Any, ...]:
-        """What the network is told `back` frames before the windows, and its noise; whether the clips reach that far back."""
-        data, reaches = self.windows.earlier(drawn, back)
+    def _start_own_window(self, drawn: Drawn, state: FrameState, usable: Tensor, data: FrameState) -> tuple[Any, ...]:
+        """What the network is told after its own past, or where that is not usable the recorded `data`, and its noise."""
         features, frame = self.windows.context(state.select(usable, data), drawn)
-        shape = self._own.noise_shape(self.settings.batch)
-        return features, frame, torch.randn(shape, generator=self.random, device=self.device), reaches
+        shape = self._own.noise_shape(self._own_rows)
+        return features, frame, torch.randn(shape, generator=self.random, device=self.device)
 
     def _end_own_window(
-        self, drawn: Drawn, future: Tensor, frame: CanonicalFrame, reaches: Tensor, back: Tensor
+        self, future: Tensor, frame: CanonicalFrame, reaches: Tensor, here: FrameState
     ) -> tuple[FrameState, Tensor]:
-        """The last two kept frames, and whether they are near the recording's at that time."""
+        """The last two kept frames, and whether they are usable: near the recording's [B, 2, ...] at that time."""
         s = self.settings
         kept = future[:, s.own_kept - PAST_FRAMES : s.own_kept]
         state = frame.to_world(self._own.layout.decode(kept).state)
         state = state._replace(contacts=state.contacts.clamp(0, 1))
-        here, _ = self.windows.earlier(drawn, back)
         away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
         return state, reaches & (away < s.own_distance)
 

@@ -8,7 +8,8 @@ reaches `padding` sideways, for the body is wider than its sample points.
 A share of the items is *random terrain* (paper): only the past is kept clear, so the recorded future means nothing there and only
 the penetration loss applies.
 
-Everything is gathers and arithmetic on fixed shapes; a batch can be drawn inside a captured CUDA graph.
+Everything is gathers and arithmetic on fixed shapes; a batch can be drawn inside a captured CUDA graph. Only `pick`, `swept` and
+`earlier` read the table, so that code compiled for the rest does not depend on the size of the data.
 """
 
 import math
@@ -68,12 +69,21 @@ class Drawn(NamedTuple):
     """[B]"""
     state: FrameState
     """[B, 2 + future, ...] in the world"""
+    body_pos: Tensor
+    """[B, 2 + future, bodies, 3] of the same frames"""
     patch: TerrainBatch
     """B patches of terrain"""
     goal: Tensor
     """[B, 2] world point that gives the direction"""
     is_random: Tensor
     """[B] bool"""
+
+    def first_rows(self, count: int) -> "Drawn":
+        patch = TerrainBatch(self.patch.heights[:count], self.patch.min_point[:count], self.patch.size[:count], self.patch.cell)
+        state = FrameState(*(part[:count] for part in self.state))
+        return Drawn(
+            self.first[:count], self.clip[:count], state, self.body_pos[:count], patch, self.goal[:count], self.is_random[:count]
+        )
 
 
 class WindowBatch(NamedTuple):
@@ -103,24 +113,39 @@ class WindowSampler:
         self._past_only = torch.tensor([t if 0 <= t < PAST_FRAMES else 0 for t in swept], device=device)
         self._centre, self.patch_cells = _patch_of(grid, table.terrain.cell)
         self._cells = torch.arange(self.patch_cells, device=device)
-        self._reach = settings.padding * torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], device=device)
+        self._reach = settings.padding * torch.tensor([[-1.0], [1.0]], device=device)
 
     def draw(self, count: int, generator: torch.Generator, augment: bool = True) -> Drawn:
+        """Windows on changed ground, or without `augment` all as recorded."""
+        drawn = self.pick(count, generator, self.settings.random_share if augment else 0.0)
+        if not augment:
+            return drawn
+        height = drawn.state.root_pos[:, PAST_FRAMES - 1, 2]
+        return drawn._replace(patch=self.change(drawn.patch, self.swept(drawn), drawn.is_random, height, generator))
+
+    def pick(self, count: int, generator: torch.Generator, random_share: float) -> Drawn:
+        """Windows on the ground as recorded; `random_share` of them are to become random terrain."""
         table, settings = self.table, self.settings
         first, clip = table.draw(count, generator)
-        state = table.at(first[:, None] + self._steps)
+        rows = first[:, None] + self._steps
+        state = table.at(rows)
         frame = CanonicalFrame.of(state.root_pos[:, PAST_FRAMES - 1], state.root_rot[:, PAST_FRAMES - 1])
         device = first.device
-        is_random = torch.rand(count, generator=generator, device=device) < (settings.random_share if augment else 0.0)
-        patch = self._patch(clip, frame)
-        if augment:
-            patch = self._changed(patch, first, clip, is_random, frame, generator)
+        is_random = torch.rand(count, generator=generator, device=device) < random_share
         span = torch.rand(count, generator=generator, device=device) * (settings.target_farthest - settings.target_nearest)
         ahead = ((settings.target_nearest + span) * FPS).round().long()
         last = table.clip_end[clip] - 1
         goal = table.frames.root_pos[torch.minimum(first + PAST_FRAMES - 1 + ahead, last)][:, :2]
         goal = goal + settings.target_noise * torch.randn(count, 2, generator=generator, device=device)
-        return Drawn(first, clip, state, patch, goal, is_random)
+        return Drawn(first, clip, state, table.bodies.pos[rows], self._patch(clip, frame), goal, is_random)
+
+    def swept(self, drawn: Drawn) -> BodyPose:
+        """Bodies [B, frames, ...] under which the ground must keep clear: around the window, of random items only its past."""
+        table = self.table
+        offsets = torch.where(drawn.is_random[:, None], self._past_only, self._swept)
+        rows = torch.minimum(drawn.first[:, None] + offsets, table.clip_end[drawn.clip][:, None] - 1)
+        rows = torch.maximum(rows, table.clip_start[drawn.clip][:, None])
+        return BodyPose(table.bodies.pos[rows], table.bodies.rot[rows])
 
     def earlier(self, drawn: Drawn, frames: int | Tensor) -> tuple[FrameState, Tensor]:
         """The recorded past [B, 2, ...] `frames` before the windows' own, and whether the clip reaches that far back [B]."""
@@ -139,8 +164,7 @@ class WindowSampler:
         if own_past is None:
             last = PAST_FRAMES - 1
             frame = CanonicalFrame.of(drawn.state.root_pos[:, last], drawn.state.root_rot[:, last])
-            body_pos = self.table.bodies.pos[drawn.first[:, None] + self._steps]
-            features = self.layout.encode(frame.to_local(drawn.state), frame.points_to_local(body_pos[:, :, 1:]))
+            features = self.layout.encode(frame.to_local(drawn.state), frame.points_to_local(drawn.body_pos[:, :, 1:]))
             past, future = features[:, :PAST_FRAMES], features[:, PAST_FRAMES:]
         else:
             past, future, frame = follow_own_past(self.layout, own_past, drawn.state)
@@ -168,23 +192,14 @@ class WindowSampler:
         heights = terrain.heights[clip[:, None, None], i[:, :, None], j[:, None, :]]
         return TerrainBatch(heights, corner + low * terrain.cell, torch.full_like(size, self.patch_cells), terrain.cell)
 
-    def _changed(
-        self,
-        patch: TerrainBatch,
-        first: Tensor,
-        clip: Tensor,
-        is_random: Tensor,
-        frame: CanonicalFrame,
-        generator: torch.Generator,
+    def change(
+        self, patch: TerrainBatch, swept: BodyPose, is_random: Tensor, root_height: Tensor, generator: torch.Generator
     ) -> TerrainBatch:
-        table = self.table
-        offsets = torch.where(is_random[:, None], self._past_only, self._swept)
-        rows = torch.minimum(first[:, None] + offsets, table.clip_end[clip][:, None] - 1)
-        rows = torch.maximum(rows, table.clip_start[clip][:, None])
-        surface = probe_points(table.character, rows.device).surface
-        points = world_points(surface, BodyPose(table.bodies.pos[rows], table.bodies.rot[rows])).flatten(1, 2)
-        low, high = self._bounds(patch, points, frame.origin[:, 2])
-        chance = torch.rand(3, len(first), 1, 1, generator=generator, device=rows.device)
+        """The ground of windows whose root is at `root_height` [B], changed where it does not enter the swept bodies."""
+        surface = probe_points(self.table.character, swept.pos.device).surface
+        points = world_points(surface, swept).flatten(1, 2)
+        low, high = self._bounds(patch, points, root_height)
+        chance = torch.rand(3, len(patch), 1, 1, generator=generator, device=points.device)
         feet = points[..., 2].amin(-1).view(-1, 1, 1)
         floor = feet + self.settings.new_floor[0] + chance[0] * (self.settings.new_floor[1] - self.settings.new_floor[0])
         base = torch.where(chance[1] < self.settings.new_floor_share, floor, patch.heights)
@@ -196,18 +211,28 @@ class WindowSampler:
     def _bounds(self, patch: TerrainBatch, points: Tensor, root_height: Tensor) -> tuple[Tensor, Tensor]:
         """Lowest and highest height [B, P, P] each cell may take with body points [B, N, 3] passing."""
         n = self.patch_cells
-        xy = points[:, :, None, :2] + self._reach
-        ij = torch.floor((xy - patch.min_point[:, None, None]) / patch.cell + 0.5).long()
-        inside = ((ij >= 0) & (ij < n)).all(-1)
-        ij = ij.clamp(0, n - 1)
-        limit = (root_height + 4.0)[:, None, None]
-        z = torch.where(inside, points[:, :, None, 2], limit)
-        lowest = limit.view(-1, 1).expand(-1, n * n).contiguous()
-        lowest = lowest.scatter_reduce(1, (ij[..., 0] * n + ij[..., 1]).flatten(1), z.flatten(1), "amin").view(-1, n, n)
+        sides = points[:, :, None, :2] + self._reach
+        cell = torch.floor((sides - patch.min_point[:, None, None]) / patch.cell + 0.5).int()
+        within = (cell >= 0) & (cell < n)
+        cell = cell.clamp(0, n - 1)
+        corner = (n * cell[..., :, None, 0] + cell[..., None, :, 1]).flatten(1).long()
+        inside = (within[..., :, None, 0] & within[..., None, :, 1]).flatten(2)
+        limit = _ordered((root_height + 4.0)[:, None])
+        z = torch.where(inside, _ordered(points[..., 2:]), limit.unsqueeze(-1)).flatten(1)
+        lowest = limit.expand(-1, n * n).contiguous().scatter_reduce(1, corner, z, "amin")
+        lowest = _ordered(lowest).view(torch.float32).view(-1, n, n)
         kept = lowest - patch.heights < self.settings.touching
         high = torch.where(kept, patch.heights, lowest - self.settings.clearance)
         low = torch.where(kept, patch.heights, (root_height - 4.0)[:, None, None].expand_as(high))
         return torch.minimum(low, high), high
+
+
+def _ordered(values: Tensor) -> Tensor:
+    """Float32 numbers as int32 ones in the same order, and back (as bits): GPUs find the least integer in one instruction, of
+    floats only by trying again while somebody else wrote.
+    """
+    bits = values.contiguous().view(torch.int32)
+    return bits ^ ((bits >> 31) & 0x7FFFFFFF)
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ holds K bodies on one terrain, each with its own reference, all at the same fram
 K are a rehearsal of K plans from the same state.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from parc.generate.frame import FrameState
 from parc.physics.native import NativeWorld
 from parc.physics.state import qpos_difference, qpos_to_frames
 from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy
 from parc.track.observe import BodyState, Observer
 from parc.track.policy import TrainedActor
@@ -42,6 +44,13 @@ class Snapshot(NamedTuple):
     """[nq] one control step earlier"""
     contacts_before: Tensor
     """[B]"""
+    offset: Tensor
+    """[D] rad, held by the motor targets (`parc.track.action`)"""
+
+    @classmethod
+    def stack(cls, states: "Sequence[Snapshot]") -> "Snapshot":
+        """Many side by side, [K, ...]."""
+        return cls(*(torch.stack(parts) for parts in zip(*states, strict=True)))
 
     def frames(self, character: Character) -> FrameState:
         """[2, ...] the frame before and this one, as the generator sees a past."""
@@ -94,7 +103,8 @@ class Reference:
         """A body on the first frame of reference `index`, moving on to the second."""
         first, second = self.qpos[index, 0], self.qpos[index, 1]
         contacts = self.frames.contacts[index, 0]
-        return Snapshot(first, qpos_difference(character, first, second, 1 / fps), contacts, first, contacts)
+        velocity = qpos_difference(character, first, second, 1 / fps)
+        return Snapshot(first, velocity, contacts, first, contacts, torch.zeros_like(self.dof[index, 0]))
 
 
 class Tracking(NamedTuple):
@@ -119,6 +129,7 @@ class Follower:
         self._observation = torch.zeros(bodies, self._observer.layout.size)
         self._rows = torch.zeros(bodies, dtype=torch.long)
         self._contacts = torch.zeros(bodies, self.character.num_bodies)
+        self._offset = torch.zeros(bodies, self.character.num_dof)
         self._qpos_before, self._contacts_before = self.world.qpos.clone(), self._contacts.clone()
         self.reference: Reference | None = None
         self.frame = 0
@@ -138,9 +149,10 @@ class Follower:
         """Put the bodies into states, one each; one for all if there is only one."""
         given = states if len(states) > 1 else states * self.bodies
         assert len(given) == self.bodies
-        qpos, qvel, contacts, before, contacts_before = (torch.stack(parts) for parts in zip(*given, strict=True))
+        qpos, qvel, contacts, before, contacts_before, offset = Snapshot.stack(given)
         self.world.reset(torch.ones(self.bodies, dtype=torch.bool), qpos, qvel)
         self._contacts.copy_(contacts)
+        self._offset.copy_(offset)
         self._qpos_before, self._contacts_before = before.clone(), contacts_before.clone()
 
     def follow(self, reference: Reference, frame: int = 0) -> None:
@@ -149,9 +161,13 @@ class Follower:
         self.reference, self.frame = reference, frame
 
     def snapshot(self, index: int = 0) -> Snapshot:
+        return Snapshot(*(part[index] for part in self.snapshots()))
+
+    def snapshots(self) -> Snapshot:
+        """Of all bodies, [K, ...]."""
         world = self.world
-        parts = (world.qpos, world.qvel, self._contacts, self._qpos_before, self._contacts_before)
-        return Snapshot(*(part[index].clone() for part in parts))
+        parts = (world.qpos, world.qvel, self._contacts, self._qpos_before, self._contacts_before, self._offset)
+        return Snapshot(*(part.clone() for part in parts))
 
     def push(self, velocity: Tensor) -> None:
         """A sudden change [3] of the whole body's velocity, m/s."""
@@ -159,19 +175,23 @@ class Follower:
         self.put(state._replace(qvel=torch.cat([state.qvel[:3] + velocity, state.qvel[3:]])))
 
     @torch.no_grad()
+    def observe(self) -> Tensor:
+        """[K, size] what the policy sees now, in a buffer that the next look overwrites."""
+        reference, world = self.reference, self.world
+        assert reference is not None
+        ahead = (self.frame + self._observer.steps).clamp_max(len(reference) - 1)
+        state = BodyState(world.qvel, world.body_pos, world.body_rot, self._contacts, self._offset)
+        targets = reference.targets.index_select(1, ahead)
+        return self._observer.observe(state, targets, self._bank, self._rows, self._observation)
+
+    @torch.no_grad()
     def step(self) -> None:
         """One control step."""
-        reference, world, settings = self.reference, self.world, self.trained.settings
+        reference, world, settings = self.reference, self.world, self.trained.settings.action
         assert reference is not None
-        last = len(reference) - 1
-        ahead = (self.frame + self._observer.steps).clamp_max(last)
-        state = BodyState(world.qvel, world.body_pos, world.body_rot, self._contacts)
-        self._observer.observe(state, reference.targets.index_select(1, ahead), self._bank, self._rows, self._observation)
-        targets = self.trained.actor(self._observation).clamp(-4.0, 4.0) * self._anatomy.action_reach
-        if settings.action.residual:
-            targets = targets + reference.dof[:, min(self.frame + settings.action.lead, last)]
-        else:
-            targets = targets + self._anatomy.action_centre
+        action = self.trained.actor(self.observe())
+        pose = reference.dof[:, min(self.frame + settings.lead, len(reference) - 1)]
+        targets, self._offset = motor_targets(action, self._offset, pose, self._anatomy, settings)
         self._qpos_before.copy_(world.qpos)
         self._contacts_before.copy_(self._contacts)
         world.step(targets)

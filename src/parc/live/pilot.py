@@ -6,16 +6,21 @@
     while not pilot.arrived:
         moment = pilot.step()          # one control step, 1/30 s
 
-A plan is asked for every `period` control steps and taken `delay` later, whether it was made beside the physics (`threaded`) or
-in between: the same seed gives the same run on any machine, and a plan that is late makes the character wait, not stumble.
-Terrain, goal and pushes may change between any two steps.
+The character plays futures that were simulated before they happened (`parc.live.branch`): the branch in use, then the branch of
+the tree that leads to the best leaf. Every `period` control steps a round of planning is asked for that lets the tree grow, and
+its outcome is taken `delay` later, whether it was made beside the physics (`threaded`) or in between: the same seed gives the
+same run, and a plan that is late makes the character wait, not stumble.
+
+A new wish cuts the tree `delay` steps from now. A push, or an edit of the ground nearby, makes all that was simulated void: the
+body is *on its own*, simulated step by step with the reference it had, until a plan from its new state is there.
 """
 
+import math
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,15 +29,24 @@ from torch import Tensor
 from parc.character.kinematics import BodyPose
 from parc.errors import SettingsError, TerrainError
 from parc.generate.generator import Generator
+from parc.live.branch import Branch, Tree
 from parc.live.fall import FallSettings, FallWatch
 from parc.live.follower import Follower, Reference
-from parc.live.planner import Plan, Planner, PlannerSettings, Request
+from parc.live.moment import Moment, Statistics
+from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start
+from parc.live.stage import Ground
 from parc.live.steer import Steering, SteerSettings
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
 from parc.physics.state import qpos_to_frames
 from parc.terrain.terrain import Terrain
 from parc.track.policy import TrainedActor
+from parc.traverse.critic import Critic
+
+SAME_PLACE = 1e-3
+"""m and rad by which a body may differ from what was simulated and still count as being there"""
+NEAR = 4.0
+"""m around the body within which an edit of the ground matters for what was simulated"""
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,8 @@ class PilotSettings:
     """control steps from one plan to the next"""
     delay: int = 15
     """control steps from asking for a plan to following it, at most `period`"""
+    foresight: int = 2
+    """branches that the tree of simulated futures is deep; 1: every plan is followed as soon as it is there"""
     planner: PlannerSettings = field(default_factory=PlannerSettings)
     steer: SteerSettings = field(default_factory=SteerSettings)
     fall: FallSettings = field(default_factory=FallSettings)
@@ -52,59 +68,13 @@ class PilotSettings:
     def __post_init__(self) -> None:
         if not 0 <= self.delay <= self.period or self.period < 1:
             raise SettingsError(f"a plan every {self.period} control steps, {self.delay} late: expected 0 <= delay <= period")
-        if self.delay + self.period >= self.planner.frames:
+        if self.foresight < 1:
+            raise SettingsError(f"a foresight of {self.foresight} branches, expected at least 1")
+        if self.delay + self.period > min(self.planner.rehearse, self.planner.frames - 1):
             raise SettingsError(
-                f"plans of {self.planner.frames} frames run out before the next is due; expected more than "
-                f"{self.delay + self.period} (period + delay)"
+                f"plans of {self.planner.frames} frames, {self.planner.rehearse} rehearsed, run out before the next is due; "
+                f"expected at least {self.delay + self.period} (period + delay)"
             )
-
-
-class Moment(NamedTuple):
-    """The character after a control step."""
-
-    root_pos: Tensor
-    """[3]"""
-    root_rot: Tensor
-    """[4] xyzw"""
-    joint_rot: Tensor
-    """[B-1, 4]"""
-    contacts: Tensor
-    """[B]"""
-    error: float
-    """m from the plan, mean over bodies, root-relative"""
-    fell: bool
-    """it has fallen, and the next step begins with it standing again"""
-    arrived: bool
-    """the goal was reached in this step"""
-
-
-@dataclass
-class Statistics:
-    """Of the run so far."""
-
-    steps: int = 0
-    falls: int = 0
-    resets: int = 0
-    arrivals: int = 0
-    pushes: int = 0
-    edits: int = 0
-    plans: int = 0
-    safe_plans: int = 0
-    """whose rehearsal was tracked to its end"""
-    continued_plans: int = 0
-    """that went on from the plan before, not from the simulated body"""
-    stalls: int = 0
-    """plans that were not there when they were due"""
-    stalled: float = 0.0
-    """s that were waited for them"""
-    error: float = 0.0
-    """m, sum over steps of the distance from the plan"""
-    plan_seconds: list[float] = field(default_factory=list)
-    """s each plan took"""
-
-    def latency(self, quantile: float) -> float:
-        """s, of making a plan."""
-        return float(torch.tensor(self.plan_seconds).quantile(quantile)) if self.plan_seconds else float("nan")
 
 
 class Pilot:
@@ -118,6 +88,7 @@ class Pilot:
         settings: PilotSettings = PilotSettings(),
         seed: int = 0,
         threaded: bool = False,
+        critic: Critic | None = None,
     ) -> None:
         self.settings, self.terrain, self.trained = settings, terrain, trained
         self.character = trained.character
@@ -125,14 +96,17 @@ class Pilot:
         self.statistics = Statistics()
         self.arrived = False
         """the last goal that was asked for is reached"""
-        self._planner = Planner(generator, trained, terrain, settings.planner)
+        self._planner = Planner(generator, trained, terrain, settings.planner, critic)
         self._body = Follower(trained, terrain)
+        self._tree: Tree | None = None
         self._seed, self._device, self._asked = seed, generator.device, 0
         self._pool = ThreadPoolExecutor(1, "pilot planner", torch.set_num_threads, (1,)) if threaded else None
         self._pending: Future[Plan] | Callable[[], Plan] | None = None
-        self._due = self._since = 0
+        self._given_up = threading.Event()
+        self._due = 0
+        self._wish_is_new = self._pending_is_new = False
         self._late_since: float | None = None
-        self._fell = False
+        self._stands_up = False
         self._watch = FallWatch(settings.fall, trained.contract.control_hz)
         self._history: list[tuple[Tensor, Tensor]] = []
         self._safe: tuple[Tensor, float] | None = None
@@ -163,6 +137,11 @@ class Pilot:
         return self._body.frame
 
     @property
+    def is_on_its_own(self) -> bool:
+        """It was pushed, or the ground changed, and no plan is there yet that knows."""
+        return self._tree is None
+
+    @property
     def is_ready(self) -> bool:
         """Whether `step` returns at once; not while a plan that is due is still being made, which it would wait for."""
         late = isinstance(self._pending, Future) and self.statistics.steps >= self._due and not self._pending.done()
@@ -175,17 +154,9 @@ class Pilot:
         xy = torch.as_tensor(xy, dtype=torch.float32)
         if not bool(self.terrain.contains(xy)):
             raise TerrainError(f"the character cannot stand at ({xy[0]:.1f}, {xy[1]:.1f}) m, which is off the terrain")
-        self._drop_pending()
-        ahead = xy + 0.8 * torch.tensor([torch.cos(torch.tensor(heading)), torch.sin(torch.tensor(heading))])
-        nodes = torch.stack([xy, ahead])
-        path = TerrainPath(torch.cat([nodes, self.terrain.height_at(nodes)[:, None]], -1))
-        plan = self._planner.plan(Request(self.terrain, path, 0.0, None, None, 0, 0), self._random())
-        self._count(plan)
-        self._body.put(plan.state)
-        self._body.follow(plan.reference)
-        self._since = self.settings.period  # the first plan was made without knowing where to go
-        self._watch.reset()
-        self._safe = xy, heading
+        self._stand_up(xy, heading)
+        self._adopt()
+        self._wish_is_new = False
 
     def go_to(self, goal: Tensor) -> TerrainPath:
         """Plan a way to goal [2] and take it; PathError, and nothing changes, where there is none."""
@@ -200,8 +171,8 @@ class Pilot:
 
     def go_towards(self, direction: Tensor) -> None:
         """Go this way [2] until told otherwise; zero: stay."""
-        self.steering.towards(torch.as_tensor(direction, dtype=torch.float32))
-        self._new_wish()
+        if self.steering.towards(torch.as_tensor(direction, dtype=torch.float32)):
+            self._new_wish()
 
     def stay(self) -> None:
         self.steering.stay()
@@ -211,34 +182,37 @@ class Pilot:
         """Change the body's velocity by [3] m/s at once."""
         self._body.push(torch.as_tensor(velocity, dtype=torch.float32))
         self.statistics.pushes += 1
-        self._since = self.settings.period
+        self._break_away()
 
     def set_terrain(self, terrain: Terrain) -> None:
         """Other ground under the running character; it must have the same cell size."""
         if abs(terrain.cell - self.terrain.cell) > 1e-6:
             raise TerrainError(f"the new terrain has cells of {terrain.cell} m, the old one of {self.terrain.cell} m")
+        matters = _differ_near(self.terrain, terrain, self.xy)
         self.terrain = terrain
         self._body.set_terrain(terrain)
         self.statistics.edits += 1
-        self._since = self.settings.period
+        if matters:
+            self._body.put(self._body.snapshot())
+            self._break_away()
 
     def step(self) -> Moment:
-        """One control step; after a fall the character first stands up again where it was last safe."""
+        """One control step; after a fall the character first stands again, on its path."""
         if self._body.reference is None:
             raise SettingsError("the character is nowhere yet; call stand first")
-        statistics = self.statistics
-        if self._fell:
+        self._think()
+        if self.settings.delay == 0 and self._pending is not None:
+            self._think()
+        if self._tree is None:
+            self._body.step()
+        else:
+            self._tree.taken += 1
+            self._show()
+        self.statistics.steps += 1
+        moment = self._look()
+        if moment.fell:
             self._reset()
-        if self._pending is not None and statistics.steps >= self._due:
-            self._adopt()
-        if self._pending is None and self._since >= self.settings.period - self.settings.delay:
-            self._ask()
-            if self.settings.delay == 0:
-                self._adopt()
-        self._body.step()
-        statistics.steps += 1
-        self._since += 1
-        return self._look()
+        return moment
 
     def motion(self) -> Motion:
         """What the character did, as far as it is remembered; resets are jumps in it."""
@@ -256,13 +230,63 @@ class Pilot:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _think(self) -> None:
+        """Take a plan that is due, go on to the next branch where one ends, and ask for the next plan."""
+        if self._pending is not None and self.statistics.steps >= self._due:
+            self._adopt()
+        if self._tree is not None and self._tree.has_ended:
+            if self._tree.is_bare:
+                if self._pending is None:
+                    self._ask()
+                self._adopt()
+            self._tree.move_on(self.settings.period if self.settings.foresight > 1 else 0)
+        if self._wish_is_new and not (self._pending is not None and self._pending_is_new):
+            self._drop_pending()
+            self._wish_is_new, self._pending_is_new = False, True
+            if self._tree is not None:
+                self._tree.cut(self.settings.delay)
+        if self._pending is None and (self._tree is None or self._tree.ahead <= self._longest):
+            self._ask()
+
+    @property
+    def _longest(self) -> int:
+        """Control steps to the leaves of a tree that may grow."""
+        return self.settings.delay + (self.settings.foresight - 1) * self.settings.period
+
+    def _show(self) -> None:
+        """The body as it was recorded."""
+        tree = self._tree
+        assert tree is not None
+        self._body.put(tree.now)
+        self._body.follow(tree.branch.reference, tree.frame)
+
+    def _adopt(self) -> None:
+        plan = self._result()
+        self._count(plan)
+        if self._stands_up:
+            self._stands_up = False
+            self._tree = Tree(plan.best)
+            self._watch.reset()
+            return self._show()
+        if self._tree is None:
+            before = plan.best.lineage()[0]
+            if not _same(before.last.qpos, self._body.snapshot().qpos):  # pushed again meanwhile
+                return self._body.follow(plan.best.reference)
+            self._tree = Tree(before, before.end)
+        self._tree.grow(plan.leaves)
+
+    def _break_away(self) -> None:
+        """What was simulated no longer holds."""
+        if self._tree is not None:
+            self._drop_pending()
+            self._tree = None
+
     def _look(self) -> Moment:
         world, statistics = self._body.world, self.statistics
         root_pos, root_rot, joint_rot = qpos_to_frames(self.character, world.qpos[0].clone())
         tracking = self._body.tracking()
         fell = self._watch.look(self.terrain, root_pos, root_rot, bool(world.diverged[0]))
         statistics.falls += fell
-        self._fell = fell
         statistics.error += float(tracking.error[0])
         arrived = not fell and not self.arrived and self.steering.has_arrived(self._feet())
         if arrived:
@@ -280,24 +304,45 @@ class Pilot:
         return self._body.world.body_pos[0, list(self.character.feet) or [0], :2].mean(0)
 
     def _reset(self) -> None:
-        self._fell = False
+        """Have it put back; the next step shows it standing, and `is_ready` tells when that is known."""
+        self.steering.block(self.terrain)
         begin = self.steering.restart_point(self.settings.step_back) or self._safe
         assert begin is not None
         self.statistics.resets += 1
         low, high = self.terrain.extent
-        self.stand(torch.minimum(torch.maximum(begin[0], low + 0.01), high - 0.01), begin[1])
+        self._stand_up(torch.minimum(torch.maximum(begin[0], low + 0.01), high - 0.01), begin[1])
+
+    def _stand_up(self, xy: Tensor, heading: float) -> None:
+        self._drop_pending()
+        self._tree = None
+        self._safe = xy, heading
+        # Too short a path to mean a direction: it stands. Motions out of nothing that walk are lost more than twice as often.
+        nodes = torch.stack([xy, xy + 0.05 * torch.tensor([math.cos(heading), math.sin(heading)])])
+        path = TerrainPath(torch.cat([nodes, self.terrain.height_at(nodes)[:, None]], -1))
+        self._submit(Request(Ground(self.terrain, path, 0.0), commit=self.settings.period))
+        self._due = self.statistics.steps
+        self._stands_up = self._pending_is_new = True
 
     def _new_wish(self) -> None:
         self.arrived = False
-        self._since = max(self._since, self.settings.period - self.settings.delay)
+        self._wish_is_new = True
 
     def _ask(self) -> None:
         body, delay = self._body, self.settings.delay
         path, progress = self.steering.route(self.terrain, self.xy)
-        stuck = self.steering.is_stuck
-        request = Request(self.terrain, path, progress, body.snapshot(), body.reference, body.frame, delay, stuck)
+        leaves: tuple[Branch, ...] = ()
+        start = None
+        if self._tree is not None:
+            leaves = tuple(self._tree.leaves)
+        elif body.reference is not None:
+            start = Start(body.snapshot(), body.reference, body.frame, delay)
+        ground = Ground(self.terrain, path, progress)
+        self._submit(Request(ground, leaves, start, self.settings.period, self.steering.caution))
         self._due = self.statistics.steps + delay
-        random = self._random()
+
+    def _submit(self, request: Request) -> None:
+        self._given_up = threading.Event()
+        request, random = request._replace(given_up=self._given_up), self._random()
         if self._pool is None:
             self._pending = lambda: self._planner.plan(request, random)
         else:
@@ -309,30 +354,39 @@ class Pilot:
         state = np.random.SeedSequence([self._seed, 0, self._asked]).generate_state(1, np.uint64)
         return torch.Generator(self._device).manual_seed(int(state[0]) >> 1)
 
-    def _adopt(self) -> None:
-        pending, self._pending = self._pending, None
-        if isinstance(pending, Future):
-            began = time.perf_counter() if self._late_since is None and not pending.done() else self._late_since
-            plan = pending.result()
-            if began is not None:
-                self.statistics.stalls += 1
-                self.statistics.stalled += time.perf_counter() - began
-            self._late_since = None
-        else:
+    def _result(self) -> Plan:
+        pending, self._pending, self._pending_is_new = self._pending, None, False
+        if not isinstance(pending, Future):
             assert pending is not None
-            plan = pending()
-        self._count(plan)
-        self._body.follow(plan.reference)
-        self._since = 0
+            return pending()
+        began = time.perf_counter() if self._late_since is None and not pending.done() else self._late_since
+        plan = pending.result()
+        if began is not None and not self._stands_up:
+            self.statistics.stalls += 1
+            self.statistics.stalled += time.perf_counter() - began
+        self._late_since = None
+        return plan
 
     def _drop_pending(self) -> None:
-        """Forget a plan that is being made; the planner's worlds are free afterwards."""
-        if isinstance(self._pending, Future):
-            self._pending.exception()
+        """Forget a plan that is being made; the planner does not finish it."""
+        self._given_up.set()
         self._pending = self._late_since = None
+        self._pending_is_new = False
 
     def _count(self, plan: Plan) -> None:
         self.statistics.plans += 1
-        self.statistics.safe_plans += plan.safe
-        self.statistics.continued_plans += plan.from_plan
+        self.statistics.safe_plans += plan.best.is_safe
+        self.statistics.continued_plans += plan.best.from_plan
         self.statistics.plan_seconds.append(plan.seconds)
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return bool((one - other).abs().max() <= SAME_PLACE)
+
+
+def _differ_near(one: Terrain, other: Terrain, xy: Tensor) -> bool:
+    """Whether two grounds differ within `NEAR` of a point [2], or are laid out differently."""
+    if one.size != other.size or not torch.equal(one.min_point, other.min_point):
+        return True
+    cells = (one.heights != other.heights).nonzero()
+    return bool(((one.centre_of(cells) - xy).norm(dim=-1) < NEAR).any()) if len(cells) else False

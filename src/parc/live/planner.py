@@ -1,16 +1,18 @@
 """What to do next: motions from the generator, tried out in simulation before one of them is chosen.
 
-A plan is asked for at control step t and is due at t + delay. Physics repeats itself, so where the body will be when the plan is
-due can be had exactly, by simulating the plan in use that far ahead: the new plan continues from there, and the time it
-takes to make costs nothing but foresight.
+One round grows the tree of simulated futures (`parc.live.branch`) by a stretch:
 
-    t ---- simulate ahead ----> t + delay ---- K motions of `frames` ----> rehearse each ----> the best
+    leaves --write `candidates` motions--> follow each in simulation for `rehearse` steps --keep the `beam` best--> new leaves
 
-One motion in three continues the plan in use at that frame, the others continue the simulated body. A plan continued from itself
-has no seam, and is best while it is tracked well; one continued from the simulation starts where the body is. The rehearsal
-decides.
+Every leaf has taken `commit` steps of its motion; that it was followed for `rehearse` steps says that there is more where it
+leads. The bodies that fared best go on, and which of them the character becomes is left open for as long as the tree is deep.
+
+Which candidate survives is mostly a matter of the state it begins in, and of chance: of two motions written after the same
+state, none of penetration, jerk, contacts or the tracker's value tells the better one in more than 58 of 100 cases. Hence
+nothing is chosen unsimulated, and what is kept is judged by the tracker's value of the state it leads to.
 """
 
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -19,181 +21,195 @@ import torch
 from torch import Tensor
 
 from parc.errors import SettingsError
-from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
-from parc.generate.rollout import PathRunner, RolloutSettings
-from parc.live.follower import Follower, Reference, Snapshot
+from parc.generate.rollout import RolloutSettings
+from parc.live.branch import Branch
+from parc.live.follower import Reference, Snapshot
+from parc.live.stage import Ground, Origin, Stage, Trial
 from parc.path.follow import PathBatch
-from parc.path.path import TerrainPath
-from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.terrain.terrain import Terrain
 from parc.track.policy import TrainedActor
+from parc.traverse.arrive import STANDING
+from parc.traverse.critic import Critic
 
 
 @dataclass(frozen=True)
 class PlannerSettings:
-    candidates: int = 3
-    """motions of which the best is chosen"""
-    frames: int = 39
-    """control steps planned ahead; the tracker looks 30 ahead"""
-    from_plan: float = 0.34
-    """share of the motions that continue the plan in use instead of the simulated body"""
+    candidates: int = 6
+    """motions written and followed in a round"""
+    beam: int = 3
+    """bodies that go on after a round"""
+    frames: int = 37
+    """control steps a motion is long; the tracker looks 30 ahead"""
+    from_plan: float = 0.17
+    """share of the motions that continue the reference in use"""
+    held: float = 0.34
+    """share of the motions that keep what is left of the reference in use; the rest continue the simulated body"""
+    pause: int = 1
+    """motions that continue the simulated body and stand still, if there are four or more"""
     rehearse: int = 30
-    """control steps each motion is tried out in simulation; 0: the first one is taken untried"""
-    safety: float = 10.0
-    """m of progress that a rehearsal tracked to its end outweighs one lost at once"""
-    boldness: float = 2.0
-    """m, the same for a character that makes no headway"""
-    error_weight: float = 0.3
-    """m of progress that a mean tracking error of 1 m outweighs; larger makes it stand still, for that is tracked best"""
+    """control steps each motion is followed in simulation"""
+    margin: int = 6
+    """control steps before a loss that do not count as good"""
+    safety: float = 6.0
+    """m of progress that a motion followed to its end outweighs one lost at once"""
+    boldness: float = 0.1
+    """share of what safety and value are worth that is left for a character without caution"""
+    value: float = 0.3
+    """m of progress that a unit of the tracker's value function is worth, where there is a critic"""
+    drift: float = 0.5
+    """m of progress that a metre between root and reference costs"""
+    off_path: float = 1.0
+    """m of progress that a metre beside, above or below the path costs, beyond `corridor`"""
+    corridor: float = 0.5
+    """m beside the path, and above and below standing height over it, that are free"""
     rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(keep=13))
     """whole windows are kept: plans must be made in real time"""
 
     def __post_init__(self) -> None:
-        if self.candidates < 1 or self.frames < 2 or self.rehearse < 0:
+        if min(self.candidates, self.beam, self.rehearse) < 1 or self.frames < 2:
             raise SettingsError(
-                f"{self.candidates} candidates of {self.frames} frames, {self.rehearse} rehearsed: expected at least 1, 2 and 0"
+                f"{self.candidates} candidates of {self.frames} frames, {self.rehearse} rehearsed, {self.beam} kept: expected at "
+                "least 1, 2, 1 and 1"
             )
-        if not 0 <= self.from_plan <= 1:
-            raise SettingsError(f"the share of motions from the plan is {self.from_plan}, expected 0 to 1")
+        if self.from_plan < 0 or self.held < 0 or self.from_plan + self.held > 1:
+            raise SettingsError(f"shares of motions from the plan are {self.from_plan} and {self.held}, expected 0 to 1 in all")
+
+
+class Start(NamedTuple):
+    """A body that is on its own until the plan is there: it was pushed, or the ground changed under it."""
+
+    state: Snapshot
+    reference: Reference
+    frame: int
+    """of the reference, that the body should be at"""
+    steps: int
+    """control steps until the plan is due"""
 
 
 class Request(NamedTuple):
-    terrain: Terrain
-    path: TerrainPath
-    progress: float
-    """m along the path"""
-    state: Snapshot | None
-    """of the body when the plan is asked for; None: out of nothing, at the beginning of the path"""
-    reference: Reference | None
-    """the plan in use"""
-    frame: int
-    """of the plan in use, that the body should be at"""
-    delay: int
-    """control steps until the new plan is due"""
-    is_stuck: bool = False
-    """it makes no headway, so that a risk is worth taking"""
+    ground: Ground
+    leaves: tuple[Branch, ...] = ()
+    """to grow from; none and no start: out of nothing, at the beginning of the path"""
+    start: Start | None = None
+    commit: int = 15
+    """control steps of a new branch"""
+    caution: float = 1.0
+    """1 to 0: less for a character that makes no headway, for whom a risk is worth taking"""
+    given_up: threading.Event = threading.Event()
+    """set when the plan is no longer wanted"""
+
+    def is_wanted(self) -> bool:
+        return not self.given_up.is_set()
 
 
 class Plan(NamedTuple):
-    reference: Reference
-    """one; its frame 0 is the moment the plan is due"""
-    state: Snapshot
-    """the body expected at that moment"""
-    safe: bool
-    """its rehearsal was tracked to the end"""
-    score: float
-    from_plan: bool
+    leaves: tuple[Branch, ...]
+    """the best first"""
     seconds: float
     """s it took"""
 
+    @property
+    def best(self) -> Branch:
+        return self.leaves[0]
+
 
 class Planner:
-    """Motions for one character; keeps worlds to rehearse in."""
+    """Motions for one character."""
 
-    def __init__(self, generator: Generator, trained: TrainedActor, terrain: Terrain, settings: PlannerSettings) -> None:
+    def __init__(
+        self,
+        generator: Generator,
+        trained: TrainedActor,
+        terrain: Terrain,
+        settings: PlannerSettings = PlannerSettings(),
+        critic: Critic | None = None,
+    ) -> None:
         if settings.rollout.keep > generator.settings.future:
             settings = replace(settings, rollout=replace(settings.rollout, keep=generator.settings.future))
-        self.generator, self.settings = generator, settings
-        self._ahead = Follower(trained, terrain)
-        self._stage = Follower(trained, terrain, settings.candidates, threads=2)
-        self._terrain = terrain
-        self._runner: PathRunner | None = None
-        self._path: TerrainPath | None = None
+        self.settings = settings
+        self._origins = origins(settings)
+        self._alone = Stage(generator, trained, critic, terrain, 1, settings.rollout)
+        self._stage = Stage(generator, trained, critic, terrain, settings.candidates, settings.rollout)
 
     @torch.no_grad()
     def plan(self, request: Request, random: torch.Generator) -> Plan:
         began = time.perf_counter()
-        self._prepare(request)
-        count = self.settings.candidates
-        continued = 0
-        if request.state is None:
-            reference = self._motions(request, None, random)
-            hz = self._stage.trained.contract.control_hz
-            states = [reference.start(self._stage.character, k, hz) for k in range(count)]
+        leaves = request.leaves
+        if request.start is not None:
+            leaves = (self._look_ahead(request.ground, request.start),)
+        found = self._try(request, leaves, random)
+        found.sort(key=lambda branch: -branch.score)
+        return Plan(tuple(spread(found, self.settings.beam)), time.perf_counter() - began)
+
+    def _look_ahead(self, ground: Ground, start: Start) -> Branch:
+        """What the body does on its own until the plan is due."""
+        trial = self._alone.follow(ground.terrain, [start.state], start.reference, max(start.steps, 1), 0, first=start.frame)
+        return _branch(trial, 0, start.steps, 0.0, False, None, start.frame)
+
+    def _try(self, request: Request, leaves: tuple[Branch, ...], random: torch.Generator) -> list[Branch]:
+        settings, stage, ground = self.settings, self._stage, request.ground
+        character, count = stage.follower.character, settings.candidates
+        if leaves:
+            parents = [leaves[k % len(leaves)] for k in range(count)]
+            frames = stage.write(ground, parents, self._origins, settings.frames, random, request.is_wanted)
+            reference = Reference.of(character, frames)
+            states = [parent.last for parent in parents]
         else:
-            state = self._look_ahead(request)
-            past, continued = self._pasts(request, state)
-            reference = self._motions(request, past, random)
-            states = [state] * count
-        survived, score = self._rehearse(request, reference, states)
-        best = int(score.argmax())
-        return Plan(
-            reference.row(best), states[best], bool(survived[best] >= self.settings.rehearse), float(score[best]),
-            best < continued, time.perf_counter() - began,
-        )  # fmt: skip
+            reference = Reference.of(character, stage.begin(ground, count, settings.frames, random))
+            hz = stage.follower.trained.contract.control_hz
+            states = [reference.start(character, k, hz) for k in range(count)]
+        trial = stage.follow(ground.terrain, states, reference, settings.rehearse, request.commit, request.is_wanted)
+        score = self._score(request, trial)
+        return [
+            _branch(
+                trial, k, request.commit, float(score[k]), bool(leaves) and self._origins[k] in ("held", "plan"),
+                parents[k] if leaves else None,
+            )
+            for k in range(count)
+        ]  # fmt: skip
 
-    def _prepare(self, request: Request) -> None:
-        if request.terrain is not self._terrain:
-            self._terrain, self._runner = request.terrain, None
-            self._ahead.set_terrain(request.terrain)
-            self._stage.set_terrain(request.terrain)
-        if self._runner is None or request.path is not self._path:
-            self._path = request.path
-            ground, path = TerrainBatch.stack([request.terrain]), PathBatch.stack([request.path])
-            settings = self.settings
-            self._runner = PathRunner(self.generator, ground, path, settings.candidates, settings.rollout, use_graph=False)
+    def _score(self, request: Request, trial: Trial) -> Tensor:
+        """[K], m of progress, higher is better."""
+        settings, ground = self.settings, request.ground
+        steps = trial.error.shape[1]
+        good = torch.where(trial.survived >= steps, steps, (trial.survived - settings.margin).clamp_min(0))
+        row = torch.arange(len(good))
+        root = trial.states.qpos[row, good, :3]
+        paths = PathBatch.stack([ground.path]).select(torch.zeros_like(row))
+        progress = Stage.progress(paths, ground, root[:, :2])
+        on_path = paths.position(progress)
+        aside = (root[:, :2] - on_path[:, :2]).norm(dim=-1)
+        above = (root[:, 2] - on_path[:, 2] - STANDING).abs()
+        off = (aside - settings.corridor).clamp_min(0) + (above - settings.corridor).clamp_min(0)
+        price = max(request.caution, settings.boldness)
+        score = progress - ground.progress + price * settings.safety * trial.survived / steps - settings.off_path * off
+        score = score - settings.drift * trial.drift[row, (good - 1).clamp_min(0)]
+        return score + price * settings.value * trial.value
 
-    def _look_ahead(self, request: Request) -> Snapshot:
-        assert request.state is not None and request.reference is not None
-        self._ahead.put(request.state)
-        self._ahead.follow(request.reference, request.frame)
-        for _ in range(request.delay):
-            self._ahead.step()
-        return self._ahead.snapshot()
 
-    def _pasts(self, request: Request, state: Snapshot) -> tuple[FrameState, int]:
-        """Past frames [K, 2, ...], the first few of them from the plan in use, and how many these are."""
-        assert request.reference is not None
-        count, simulated = self.settings.candidates, state.frames(self._stage.character)
-        continued = round(self.settings.from_plan * count)
-        last = min(request.frame + request.delay, len(request.reference) - 1)
-        if last < 1 or request.frame + request.delay >= len(request.reference):
-            continued = 0
-        own = [continued, count - continued]
-        device = self.generator.device
-        parts = []
-        for planned, real in zip(request.reference.frames, simulated, strict=True):
-            pair = planned[0, last - 1 : last + 1] if continued else real
-            parts.append(torch.cat([x.expand(n, *x.shape) for x, n in zip((pair, real), own, strict=True)]).to(device))
-        return FrameState(*parts), continued
+def origins(settings: PlannerSettings) -> list[Origin]:
+    """How each of the motions is written; those that hold their reference come first."""
+    count = settings.candidates
+    held, plan = round(settings.held * count), round(settings.from_plan * count)
+    pause = min(settings.pause, count - held - plan) if count >= 4 else 0
+    counts: dict[Origin, int] = {"held": held, "plan": plan, "body": count - held - plan - pause, "pause": pause}
+    return [origin for origin, times in counts.items() for _ in range(times)]
 
-    def _motions(self, request: Request, past: FrameState | None, random: torch.Generator) -> Reference:
-        """K motions; frame 0 is the last past frame, or the first of all where there is none."""
-        runner, settings = self._runner, self.settings
-        assert runner is not None
-        runner.reset(past, random)
-        runner.progress.fill_(request.progress)
-        windows: list[FrameState] = [] if past is None else [past.narrow(1, 1)]
-        have = len(windows)
-        while have < settings.frames:
-            windows.append(FrameState(*(part.clone() for part in runner.step(random))))
-            have += settings.rollout.keep
-        frames = FrameState(*(torch.cat(parts, 1)[:, : settings.frames].cpu() for parts in zip(*windows, strict=True)))
-        return Reference.of(self._stage.character, frames)
 
-    def _rehearse(self, request: Request, reference: Reference, states: list[Snapshot]) -> tuple[Tensor, Tensor]:
-        """Control steps [K] each motion is tracked, and how good it is [K]: every step survived, then progress and closeness."""
-        settings, stage, runner = self.settings, self._stage, self._runner
-        assert runner is not None
-        survived = torch.zeros(settings.candidates)
-        if settings.rehearse == 0 or settings.candidates == 1:
-            return survived + settings.rehearse, -torch.arange(settings.candidates, dtype=torch.float32)
-        stage.put(*states)
-        stage.follow(reference)
-        alive = torch.ones(settings.candidates, dtype=torch.bool)
-        error = torch.zeros(settings.candidates)
-        where = stage.world.body_pos[:, 0, :2].clone()
-        for _ in range(settings.rehearse):
-            stage.step()
-            tracking = stage.tracking()
-            alive = alive & ~tracking.lost
-            if not bool(alive.any()):
-                break
-            survived += alive
-            error += torch.where(alive, tracking.error + tracking.root, 0.0)
-            where = torch.where(alive[:, None], stage.world.body_pos[:, 0, :2], where)
-        start = torch.full((settings.candidates,), float(request.progress))
-        gained = runner.paths.advance(start.to(runner.progress.device), where.to(runner.progress.device), 4.0).cpu() - start
-        safety = settings.boldness if request.is_stuck else settings.safety
-        score = survived / settings.rehearse * safety + gained - settings.error_weight * error / survived.clamp_min(1)
-        return survived, score
+def spread(branches: list[Branch], count: int) -> list[Branch]:
+    """The first `count`, but no more than half of them of one parent while others have any."""
+    most = -(-count // 2)
+    taken: list[Branch] = []
+    for branch in branches:
+        if sum(other.parent is branch.parent for other in taken) < most:
+            taken.append(branch)
+    rest = [branch for branch in branches if not any(branch is other for other in taken)]
+    return sorted([*taken, *rest][:count], key=lambda branch: -branch.score)
+
+
+def _branch(trial: Trial, row: int, end: int, score: float, from_plan: bool, parent: Branch | None, first: int = 0) -> Branch:
+    states = Snapshot(*(part[row] for part in trial.states))
+    return Branch(
+        states, trial.error[row], trial.reference.row(row), first, end, int(trial.survived[row]), score, from_plan, parent
+    )

@@ -3,24 +3,32 @@
 A clicked goal becomes a planned path; a drawn line is the path; held arrow keys are a straight line ahead that moves along; and
 nothing asked for is a path of one point, which means to stay. `route` is asked anew for every plan: a character that has left
 its path by more than `off_path`, or whose ground was edited, gets a new one to the same goal.
+
+Paths are those of least effort (`parc.traverse.route`): a detour is taken before a wall that can hardly be climbed. Where the
+character falls or gets stuck the cells ahead become dearer, so that it tries another way if there is one.
 """
 
-import contextlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from parc.errors import PathError
 from parc.path.cost import CostSettings
 from parc.path.follow import PathBatch
-from parc.path.graph import Cell
+from parc.path.graph import Cell, NavigationGraph
 from parc.path.path import TerrainPath
-from parc.path.plan import PlanSettings, plan_path
+from parc.path.plan import PlanSettings
 from parc.terrain.terrain import Terrain
+from parc.traverse.route import RouteSettings, cell_under, plan_route
 
 Wish = Literal["stay", "goal", "line", "direction"]
+HEADWAY = 0.1
+"""m along the path from one plan to the next that count as headway"""
+SAME_WAY = 0.97
+"""cosine of the angle between two directions that count as one"""
 
 
 @dataclass(frozen=True)
@@ -31,25 +39,20 @@ class SteerSettings:
     """m ahead that held keys ask for"""
     radius: float = 0.5
     """m from the goal at which it is reached"""
-    steps: tuple[float, ...] = (0.3, 0.6, 0.9, 1.2, 1.5, 1.8)
-    """m: ways without a higher step up or down than the first are looked for, then than the second, then any way"""
-    easy_jump: float = 1.2
-    """m: longest jump of all but the last of these"""
-    stuck_after: int = 3
-    """plans in a row without headway that make it stuck"""
+    patience: int = 2
+    """plans without headway before it dares more"""
+    dares: int = 5
+    """plans more, after which it has no caution left"""
     detour_after: int = 8
     """plans in a row without headway after which another way is tried"""
-    detour_noise: float = 1.0
-    """greatest random cost of an edge on other ways"""
-    plan: PlanSettings = field(default_factory=lambda: PlanSettings(cost=CostSettings(w_z=1.0, c_max=0.0)))
-
-    @property
-    def plans(self) -> tuple[PlanSettings, ...]:
-        """The easiest ways first, any way last."""
-        graph = self.plan.graph
-        jump = min(self.easy_jump, graph.jump_distance)
-        easy = [replace(graph, max_step=step, jump_distance=jump) for step in self.steps if step < graph.max_step]
-        return *(replace(self.plan, graph=each) for each in easy), self.plan
+    blocked_ahead: float = 1.2
+    """m of the path beyond a place of failure that become dearer"""
+    clearance: float = 0.3
+    """cost of a cell beside a wall or a drop; a step on flat ground costs 0.16"""
+    wall: float = 0.4
+    """m up or down to a neighbour that make one"""
+    route: RouteSettings = field(default_factory=lambda: RouteSettings(plan=PlanSettings(cost=CostSettings(w_z=1.0, c_max=0.0))))
+    """what is hard, and how dear that makes a way"""
 
 
 class Steering:
@@ -64,7 +67,9 @@ class Steering:
         self._along: PathBatch | None = None
         self._progress = torch.zeros(1)
         self._ground: Terrain | None = None
-        self._stale = self._detours = 0
+        self._stale = self._waited = 0
+        self._blocked: dict[Cell, float] = {}
+        self._graph: tuple[Terrain, NavigationGraph] | None = None
 
     @property
     def goal(self) -> Tensor | None:
@@ -74,16 +79,21 @@ class Steering:
         return None if self.wish != "line" or self._line is None else self._line[-1, :2]
 
     @property
-    def is_stuck(self) -> bool:
-        """It has made no headway towards its goal for a while."""
-        return self._stale >= self.settings.stuck_after
+    def path(self) -> TerrainPath | None:
+        """To the goal or along the line, where one is wished for."""
+        return self._path
+
+    @property
+    def caution(self) -> float:
+        """1 while it makes headway towards its goal, less and less the longer it does not, 0 in the end."""
+        return 1.0 - min(max((self._waited - self.settings.patience) / self.settings.dares, 0.0), 1.0)
 
     def stay(self) -> None:
         self._wish_for("stay")
 
     def to_goal(self, terrain: Terrain, here: Tensor, goal: Tensor) -> TerrainPath:
         """Go to goal [2] from here [2]; PathError, and the old wish stays, where no way leads there."""
-        path = self._planned(terrain, here, goal)
+        path = self._planned(terrain, here, goal, {})
         self._wish_for("goal")
         self._goal = goal.clone()
         self._take(terrain, path)
@@ -99,14 +109,18 @@ class Steering:
         self._line = path.nodes
         self._take(terrain, path)
 
-    def towards(self, direction: Tensor) -> None:
-        """Go this way [2] for as long as it is asked for; zero means to stay."""
+    def towards(self, direction: Tensor) -> bool:
+        """Go this way [2] for as long as it is asked for; zero means to stay. Whether that is another way than before."""
         length = float(direction.norm())
         if length < 1e-6:
-            return self.stay()
+            changed = self.wish != "stay"
+            self.stay()
+            return changed
+        before = self._direction if self.wish == "direction" else torch.zeros(2)
         if self.wish != "direction":
             self._wish_for("direction")
         self._direction = direction / length
+        return float(before @ self._direction) < SAME_WAY
 
     def route(self, terrain: Terrain, here: Tensor) -> tuple[TerrainPath, float]:
         """The path to follow from here [2], and how far along it is, m."""
@@ -118,17 +132,28 @@ class Steering:
             return _on_ground(terrain, torch.stack([here, end])), 0.0
         assert self._along is not None and self._path is not None
         before, self._progress = self._progress, self._along.advance(self._progress, here[None])
-        self._stale = self._stale + 1 if float(self._progress - before) < 0.05 else 0
+        got_on = float(self._progress - before) >= HEADWAY
+        self._stale, self._waited = (0, 0) if got_on else (self._stale + 1, self._waited + 1)
         beside = float((self._along.position(self._progress)[0, :2] - here).norm())
         stuck = self._stale >= self.settings.detour_after
+        if stuck:
+            self.block(terrain)
         if self.wish == "goal" and (stuck or terrain is not self._ground or beside > self.settings.off_path):
-            self._detours += stuck
             try:
-                self._take(terrain, self._planned(terrain, here, self._goal, self._detours))
+                self._take(terrain, self._planned(terrain, here, self._goal, self._blocked))
             except PathError:
-                self._ground = terrain  # no way any more: keep to the old path as long as there is none
+                self._ground, self._stale = terrain, 0  # no way any more: keep to the old path as long as there is none
         assert self._path is not None
         return self._path, float(self._progress)
+
+    def block(self, terrain: Terrain) -> None:
+        """The way just ahead turned out to be hard: the next path shuns it."""
+        if self.wish != "goal" or self._path is None:
+            return
+        arc, at = self._path.arc_length, float(self._progress)
+        for node in self._path.nodes[(arc > at) & (arc <= at + self.settings.blocked_ahead)]:
+            cell = cell_under(terrain, node[:2])
+            self._blocked[cell] = self._blocked.get(cell, 0.0) + 1.0
 
     def has_arrived(self, here: Tensor) -> bool:
         """Whether here [2] is near enough to the goal, and not just passing it early on a line."""
@@ -151,7 +176,7 @@ class Steering:
 
     def _wish_for(self, wish: Wish) -> None:
         self.wish, self._line, self._path, self._along = wish, None, None, None
-        self._detours = self._stale = 0
+        self._stale, self._waited, self._blocked = 0, 0, {}
         self._progress = torch.zeros(1)
 
     def _take(self, terrain: Terrain, path: TerrainPath) -> None:
@@ -159,19 +184,30 @@ class Steering:
         self._progress = torch.zeros(1)
         self._stale = 0
 
-    def _planned(self, terrain: Terrain, here: Tensor, goal: Tensor, detour: int = 0) -> TerrainPath:
-        """The easiest way; the `detour`th other one if that is not 0."""
+    def _planned(self, terrain: Terrain, here: Tensor, goal: Tensor, blocked: dict[Cell, float]) -> TerrainPath:
+        """The way of least effort that shuns `blocked` cells."""
         if not bool(terrain.contains(goal)):
             raise PathError(f"the goal ({goal[0]:.1f}, {goal[1]:.1f}) m is off the terrain")
-        start, end = _cell(terrain, here), _cell(terrain, goal)
-        plans = self.settings.plans
-        if detour:
-            plans = tuple(replace(p, cost=replace(p.cost, c_max=p.cost.c_max + self.settings.detour_noise)) for p in plans)
-        *easy, any_way = plans
-        for settings in easy:
-            with contextlib.suppress(PathError):
-                return _ending(plan_path(terrain, start, end, detour, settings), goal)
-        return _ending(plan_path(terrain, start, end, detour, any_way), goal)
+        route = self.settings.route
+        if self._graph is None or self._graph[0] is not terrain:
+            self._graph = terrain, NavigationGraph.of(terrain, route.plan.graph)
+        ends = cell_under(terrain, here), cell_under(terrain, goal)
+        dear = _beside_steps(terrain, self.settings.wall, self.settings.clearance / route.block)
+        for cell, factor in blocked.items():
+            dear[cell] = dear.get(cell, 0.0) + factor
+        path = plan_route(terrain, *ends, np.random.default_rng(0), route, self._graph[1], dear)
+        return _ending(path, goal)
+
+
+def _beside_steps(terrain: Terrain, step: float, factor: float) -> dict[Cell, float]:
+    """`factor` for each cell that has a neighbour higher or lower by more than `step`."""
+    heights = terrain.heights[None, None]
+    padded = torch.nn.functional.pad(heights, (1, 1, 1, 1), mode="replicate")
+    highest = torch.nn.functional.max_pool2d(padded, 3, 1)
+    lowest = -torch.nn.functional.max_pool2d(-padded, 3, 1)
+    beside = ((highest - heights > step) | (heights - lowest > step))[0, 0]
+    rows, columns = beside.nonzero().T.tolist()
+    return dict.fromkeys(zip(rows, columns, strict=True), factor)
 
 
 def _ending(path: TerrainPath, goal: Tensor) -> TerrainPath:
@@ -179,11 +215,6 @@ def _ending(path: TerrainPath, goal: Tensor) -> TerrainPath:
     nodes = path.nodes.clone()
     nodes[-1, :2] = goal
     return TerrainPath(nodes)
-
-
-def _cell(terrain: Terrain, xy: Tensor) -> Cell:
-    i, j = terrain.cell_of(xy).tolist()
-    return min(max(i, 0), terrain.size[0] - 1), min(max(j, 0), terrain.size[1] - 1)
 
 
 def _on_ground(terrain: Terrain, xy: Tensor) -> TerrainPath:

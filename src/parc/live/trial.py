@@ -5,9 +5,10 @@ reached without a fall. A character that falls is put back and goes on until its
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -18,10 +19,12 @@ from parc.generate.generator import Generator
 from parc.live.pilot import Pilot, PilotSettings
 from parc.motion.motion import Motion
 from parc.path.endpoint import EndpointSettings, random_endpoints
+from parc.path.path import TerrainPath
 from parc.path.plan import plan_path
 from parc.terrain.procedural import RandomBoxes, random_boxes
 from parc.terrain.terrain import Terrain
 from parc.track.policy import TrainedActor
+from parc.traverse.critic import Critic
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,14 @@ class TrialSettings:
     def __post_init__(self) -> None:
         if not 0 < self.seconds < float("inf"):
             raise SettingsError(f"the time limit is {self.seconds} s, expected a positive number")
+
+
+Trouble = Literal["none", "slow", "climb", "drop", "level"]
+"""no fall and the goal reached, no fall but time was up, a fall at a step up, at a step down, or elsewhere"""
+STEP = 0.3
+"""m between waypoints, up or down, that make a fall near them one at a step"""
+NEAR = 1.0
+"""m around a fall in which a step of the path counts"""
 
 
 class TrialGround(NamedTuple):
@@ -70,6 +81,14 @@ class TrialResult:
     """m, mean distance from the plan"""
     wall: float
     """s of real time for each simulated second"""
+    cpu: float
+    """s of all threads for each simulated second"""
+    climb: float
+    """m, highest step up on the way that was planned first"""
+    drop: float
+    """m, highest step down on it"""
+    trouble: Trouble
+    """where the first fall was, or that there was none"""
     plan_seconds: tuple[float, ...]
 
 
@@ -95,25 +114,29 @@ def run_trial(
     seed: int = 0,
     settings: TrialSettings = TrialSettings(),
     threaded: bool = True,
+    critic: Critic | None = None,
 ) -> tuple[TrialResult, Motion]:
     """One terrain, and what the character did on it."""
     ground = trial_ground(index, seed, settings)
-    with Pilot(generator, trained, ground.terrain, settings.pilot, seed=seed * 1000 + index, threaded=threaded) as pilot:
+    with Pilot(generator, trained, ground.terrain, settings.pilot, seed * 1000 + index, threaded, critic) as pilot:
         pilot.stand(ground.start, ground.heading)
-        pilot.go_to(ground.goal)
+        path = pilot.go_to(ground.goal)
         hz = trained.contract.control_hz
         first_fall: float | None = None
         nearest = float((ground.goal - pilot.xy).norm())
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         moment = None
+        trouble: Trouble = "slow"
         for k in range(round(settings.seconds * hz)):
             moment = pilot.step()
             if first_fall is None:
                 nearest = min(nearest, float((ground.goal - moment.root_pos[:2]).norm()))
-                first_fall = (k + 1) / hz if moment.fell else None
+                if moment.fell:
+                    first_fall, trouble = (k + 1) / hz, trouble_at(pilot.steering.path or path, moment.root_pos[:2])
             if moment.arrived:
                 break
-        wall = time.perf_counter() - began
+        wall, cpu = time.perf_counter() - began, time.process_time() - worked
+        steps = path.nodes[:, 2].diff()
         statistics = pilot.statistics
         arrived = moment is not None and moment.arrived
         result = TrialResult(
@@ -131,9 +154,23 @@ def run_trial(
             stalls=statistics.stalls,
             joint_error=statistics.error / max(statistics.steps, 1),
             wall=wall / (statistics.steps / hz),
+            cpu=cpu / (statistics.steps / hz),
+            climb=float(steps.clamp_min(0).max()),
+            drop=float((-steps).clamp_min(0).max()),
+            trouble="none" if arrived and first_fall is None else trouble,
             plan_seconds=tuple(statistics.plan_seconds),
         )
         return result, pilot.motion()
+
+
+def trouble_at(path: TerrainPath, xy: Tensor) -> Trouble:
+    """What the path is like where a character fell at xy [2]."""
+    middle = (path.nodes[1:, :2] + path.nodes[:-1, :2]) / 2
+    steps = path.nodes[:, 2].diff()[(middle - xy).norm(dim=-1) <= NEAR]
+    up, down = float(steps.clamp_min(0).max()) if len(steps) else 0.0, float((-steps).clamp_min(0).max()) if len(steps) else 0.0
+    if max(up, down) < STEP:
+        return "level"
+    return "climb" if up >= down else "drop"
 
 
 def run_trials(
@@ -144,13 +181,14 @@ def run_trials(
     settings: TrialSettings = TrialSettings(),
     threaded: bool = True,
     on_result: Callable[[TrialResult], object] | None = None,
+    critic: Critic | None = None,
 ) -> dict[str, Any]:
     """The whole protocol; shares and means over the terrains, and each of them under `trials`."""
     if count < 1:
         raise SettingsError(f"{count} terrains were asked for, expected at least 1")
     results = []
     for index in range(count):
-        result, _ = run_trial(generator, trained, index, seed, settings, threaded)
+        result, _ = run_trial(generator, trained, index, seed, settings, threaded, critic)
         results.append(result)
         if on_result is not None:
             on_result(result)
@@ -167,10 +205,12 @@ def summary(results: list[TrialResult]) -> dict[str, Any]:
         "reached": sum(r.reached for r in results) / len(results),
         "reached_after_resets": sum(r.reached_after_resets for r in results) / len(results),
         "falls": sum(r.falls for r in results),
+        "trouble": dict(Counter(r.trouble for r in results)),
         "resets": sum(r.resets for r in results),
         "nearest": float(np.mean([r.nearest for r in results])),
         "simulated_seconds": simulated,
         "wall_per_simulated_second": sum(r.wall * r.seconds for r in results) / max(simulated, 1e-9),
+        "cpu_per_simulated_second": sum(r.cpu * r.seconds for r in results) / max(simulated, 1e-9),
         "plan_p50": float(np.quantile(latency, 0.5)),
         "plan_p95": float(np.quantile(latency, 0.95)),
         "plans": plans,

@@ -110,7 +110,7 @@ class LoopSettings:
 
 
 _RECORDED = GuardSettings(quality=QualityLimits(foot_skate=90.0))
-"""simulated feet slip: 57 to 87 % of the contact frames of the first tracker's recordings; other limits as they are"""
+"""simulated feet slip in about half of their contact frames; other limits as they are"""
 
 
 def tiny() -> LoopSettings:
@@ -125,7 +125,7 @@ def tiny() -> LoopSettings:
         checkpoint_seconds=0.3, log_steps=5,
     )  # fmt: skip
     synthesis = SynthesisSettings(
-        boxes=low, terrains_per_unit=1, candidates=4, rollout=RolloutSettings(seconds=2.0, steps=2),
+        boxes=low, terrains_per_unit=1, candidates=4, rollout=RolloutSettings(seconds=2.0, steps=2, lock_feet=False),
         plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), mirrored=False, only_valid=False, shortest=10,
     )  # fmt: skip
     small = TrackerSettings.small()

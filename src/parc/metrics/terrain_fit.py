@@ -39,11 +39,13 @@ def deep_frames(batch: ClipBatch) -> Tensor:
 
 
 def contact_f1(batch: ClipBatch, bodies: tuple[int, ...]) -> Tensor:
-    """F1 of the labels (> 0.5) of some bodies against geometry (closer than 2 cm), [N]; NaN where neither ever touches."""
+    """F1 of the labels (> 0.5) of some bodies against geometry (closer than 2 cm), [N]; NaN where neither ever touches, and for
+    clips without any label, which say nothing about contact rather than that there is none."""
     at = torch.tensor(bodies, device=batch.frames.device, dtype=torch.long)
     valid = batch.valid.unsqueeze(-1)
     label = (batch.contacts.index_select(-1, at) > 0.5) & valid
     touch = (batch.body_clearance.index_select(-1, at) < NEAR) & valid
     total = label.sum((1, 2)) + touch.sum((1, 2))
     f1 = 2.0 * (label & touch).sum((1, 2)) / total.clamp_min(1)
-    return torch.where(total > 0, f1, torch.full_like(f1, float("nan")))
+    labelled = (batch.contacts.amax(-1) * batch.valid).amax(1) > 0
+    return torch.where((total > 0) & labelled, f1, torch.full_like(f1, float("nan")))

@@ -1,6 +1,6 @@
 """From raw motion capture to clips on terrain."""
 
-from parc.mocap.build import BuildReport, BuildSettings, RowResult, build_dataset
+from parc.mocap.build import BuildSettings, build_dataset
 from parc.mocap.calibrate import Calibration, Fitted, calibrate, fit_take
 from parc.mocap.label_check import LabelScore, check_labels
 from parc.mocap.landmark import Landmarks, landmarks_of, landmarks_of_motion
@@ -8,6 +8,7 @@ from parc.mocap.naming import find_places, load_naming
 from parc.mocap.pipeline import Made, MocapSettings, make_clip
 from parc.mocap.quality import Quality, QualityLimits, measure_quality
 from parc.mocap.read import ReadSettings, Take, read_source, read_take
+from parc.mocap.report import BuildReport, RowResult
 from parc.mocap.shortlist import ShortlistRow, read_shortlist
 from parc.mocap.source import SourceMotion
 from parc.mocap.variation import Variation, VariationRanges, random_variation

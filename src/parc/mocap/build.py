@@ -6,34 +6,37 @@
       mocap/report.jsonl       a line for each finished row: kept, rejected (why) or failed (why), and its quality
       mocap/NAME.motion        a clip on its way from a worker to the data set
 
-A row is finished when its line is in the report, so a killed build goes on with the next row and a second run of a finished one
-does nothing. A row that fails is told and passed over.
+A row is finished when a line with its key (`parc.mocap.row_key`) is in the report. So a killed build goes on with the next row, a
+second run of a finished one does nothing, and a run after a source was repaired or a row edited redoes these rows alone. The clip
+of a row that is no longer on the list is taken out. A row that fails is told and passed over.
+
+A subject keeps its calibration as long as one of the takes it was found from is as it was: the clips of one person agree.
 """
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Provenance
 from parc.dataset.convert.load import load_clip, save_clip
-from parc.dataset.store import DatasetWriter
+from parc.dataset.store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError
 from parc.mocap.calibrate import Calibration, calibrate
 from parc.mocap.pipeline import MocapSettings, make_clip
 from parc.mocap.quality import QualityLimits
-from parc.mocap.read import ReadSettings, Take, read_take
+from parc.mocap.read import Take, read_take
+from parc.mocap.report import BuildReport, RowResult, add_to_report, read_report, write_report
+from parc.mocap.row_key import row_keys
 from parc.mocap.shortlist import ShortlistRow, read_shortlist
 from parc.run.atomic import write_bytes_atomically
+from parc.run.pool import worker_pool
 
 
 @dataclass(frozen=True)
@@ -41,43 +44,7 @@ class BuildSettings:
     mocap: MocapSettings = field(default_factory=MocapSettings)
     limits: QualityLimits = field(default_factory=QualityLimits)
     workers: int = 0
-    """processes; 0 is one for each core"""
-
-
-@dataclass(frozen=True)
-class RowResult:
-    name: str
-    status: str
-    """kept, rejected or failed"""
-    reasons: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    levels: tuple[float, ...] = ()
-    """m"""
-    quality: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class BuildReport:
-    results: tuple[RowResult, ...]
-
-    def named(self, status: str) -> list[RowResult]:
-        return [r for r in self.results if r.status == status]
-
-    @property
-    def seconds_kept(self) -> float:
-        return sum(r.quality.get("seconds", 0.0) for r in self.named("kept"))
-
-    def medians(self) -> dict[str, float]:
-        """Of each quality over the kept clips that have it."""
-        kept = self.named("kept")
-        keys = {key for r in kept for key in r.quality}
-        return {key: float(np.median([r.quality[key] for r in kept if key in r.quality])) for key in sorted(keys)}
-
-    def __str__(self) -> str:
-        counts = ", ".join(f"{len(self.named(s))} {s}" for s in ("kept", "rejected", "failed"))
-        lines = [f"{counts}; {self.seconds_kept / 60:.1f} minutes kept"]
-        lines += [f"  {r.name}: {r.status}, {'; '.join(r.reasons)}" for r in self.results if r.status != "kept"]
-        return "\n".join(lines)
+    """processes; 0 is one for each core, with 1 all is done in this one"""
 
 
 Progress = Callable[[int, int, RowResult], None]
@@ -90,31 +57,43 @@ def build_dataset(
     character: Character,
     settings: BuildSettings = BuildSettings(),
     on_progress: Progress | None = None,
+    naming: Mapping[str, str] | None = None,
 ) -> BuildReport:
-    """The clips of a shortlist's rows into the data set `out`; what became of every row."""
+    """The clips of a shortlist's rows into the data set `out`; what became of every row.
+
+    `naming` says which joint is where (`parc.mocap.naming`) for rows without a table of their own.
+    """
     shortlist, out = Path(shortlist), Path(out)
-    rows = read_shortlist(shortlist)
+    rows = read_shortlist(shortlist, naming)
+    keys = row_keys(rows, shortlist)
     work = out / "mocap"
     work.mkdir(parents=True, exist_ok=True)
     _check_settings(work / "settings.json", settings, character)
+    listed_in = os.path.relpath(shortlist.resolve(), out.resolve())
     with DatasetWriter(out, character) as writer:
         done = read_report(work / "report.jsonl")
-        todo = [row for row in rows if row.name not in done]
+        gone = [name for name, result in done.items() if name not in keys and result.shortlist == listed_in]
+        todo = [row for row in rows if row.name not in done or done[row.name].key != keys[row.name]]
+        _check_names([row for row in todo if row.name in writer and row.name not in done], out)
+        writer.remove([*gone, *(row.name for row in todo)])
+        if any(name in done for name in (*gone, *(row.name for row in todo))):
+            done = {name: r for name, r in done.items() if name not in gone and r.key == keys.get(name, r.key)}
+            write_report(work / "report.jsonl", done.values())
         workers = min(settings.workers or os.cpu_count() or 1, max(len(todo), 1))
-        with worker_pool(workers) as pool:
-            subjects = _calibrations(pool, rows, shortlist, character, work / "calibration.json") if todo else {}
+        with worker_pool(workers) if workers > 1 else nullcontext() as pool:
+            subjects = _calibrations(pool, rows, todo, keys, shortlist, character, work / "calibration.json")
             jobs = [(row, row.file(shortlist), subjects.get(_subject(row)), work, character, settings) for row in todo]
             for result in _as_finished(pool, jobs, 2 * workers):
                 path = work / f"{result.name}.motion"
-                if result.status == "kept" and result.name not in writer:
+                if result.status == "kept":
                     writer.append([load_clip(path, character)])
                 path.unlink(missing_ok=True)
-                done[result.name] = result
-                add_to_report(work / "report.jsonl", [result])
+                done[result.name] = replace(result, key=keys[result.name], shortlist=listed_in)
+                add_to_report(work / "report.jsonl", [done[result.name]])
                 if on_progress:
-                    on_progress(len(done), len(rows), result)
+                    on_progress(sum(name in done for name in keys), len(rows), result)
         writer.compact()
-    return BuildReport(tuple(done[row.name] for row in rows if row.name in done))
+    return BuildReport(tuple(done[row.name] for row in rows if row.name in done), tuple(gone))
 
 
 Job = tuple[ShortlistRow, Path, Calibration | None, Path, Character, BuildSettings]
@@ -126,7 +105,8 @@ def _make_row(job: Job) -> RowResult:
     try:
         take = _take(row, file, character)
         seconds = len(take.landmarks) / take.landmarks.fps
-        provenance = Provenance(source=row.source, skill=row.skill, edits=(f"{seconds:.2f} s from frame {row.first_frame}",))
+        cut = f"cut: {seconds:.2f} s from frame {row.first_frame}"
+        provenance = Provenance(source=row.source, skill=row.skill, edits=(cut,))
         made = make_clip(take.landmarks, character, row.hands, calibration, provenance, settings.mocap, row.stretch)
     except ParcError as error:
         return RowResult(row.name, "failed", (str(error),))
@@ -141,11 +121,13 @@ def _make_row(job: Job) -> RowResult:
 
 
 def _take(row: ShortlistRow, file: Path, character: Character) -> Take:
-    take = read_take(file, character, ReadSettings(fps=row.fps))
-    stop = len(take.landmarks) if row.last_frame is None else min(row.last_frame, len(take.landmarks))
-    if stop - row.first_frame < 2:
-        raise DatasetError(f"{row.source}: frames {row.first_frame}..{stop} are not inside its {len(take.landmarks)} frames")
-    return replace(take, landmarks=take.landmarks.moved(lambda track: track[row.first_frame : stop]))
+    take = read_take(file, character, row.read)
+    frames = len(take.landmarks)
+    for column, value, most in (("first_frame", row.first_frame, frames - 2), ("last_frame", row.last_frame, frames)):
+        if value is not None and value > most:
+            why = "".join(f" ({warning})" for warning in take.warnings if "rest pose" in warning)
+            raise DatasetError(f"{row.source}: {column} is {value}, but it has {frames} frames{why}")
+    return replace(take, landmarks=take.landmarks.moved(lambda track: track[row.first_frame : row.last_frame]))
 
 
 def _subject(row: ShortlistRow) -> str:
@@ -155,31 +137,55 @@ def _subject(row: ShortlistRow) -> str:
 
 
 def _calibrations(
-    pool: ProcessPoolExecutor, rows: list[ShortlistRow], shortlist: Path, character: Character, path: Path
+    pool: ProcessPoolExecutor | None,
+    rows: Iterable[ShortlistRow],
+    todo: Iterable[ShortlistRow],
+    keys: Mapping[str, str],
+    shortlist: Path,
+    character: Character,
+    path: Path,
 ) -> dict[str, Calibration]:
-    if path.exists():
-        return {key: Calibration(**value) for key, value in json.loads(path.read_text()).items()}
-    groups: dict[str, list[tuple[ShortlistRow, Path]]] = {}
+    """Of the subjects of rows to do; those known from takes that are still the same are kept."""
+    stored = json.loads(path.read_text()) if path.exists() else {}
+    wanted = {_subject(row) for row in todo}
+    groups: dict[str, list[tuple[ShortlistRow, Path]]] = {subject: [] for subject in sorted(wanted)}
     for row in rows:
-        groups.setdefault(_subject(row), []).append((row, row.file(shortlist)))
-    found = dict(zip(groups, pool.map(_calibrate_group, [(g, character) for g in groups.values()]), strict=True))
-    known = {key: value for key, value in found.items() if value is not None}
-    write_bytes_atomically(path, json.dumps({key: asdict(value) for key, value in known.items()}, indent=1).encode())
-    return known
+        if _subject(row) in groups:
+            groups[_subject(row)].append((row, row.file(shortlist)))
+    for subject, group in list(groups.items()):
+        if {keys[row.name] for row, _ in group} & set(stored.get(subject, {}).get("takes", ())):
+            del groups[subject]
+    found = (pool.map if pool else map)(_calibrate_group, [(group, character) for group in groups.values()])
+    for subject, (calibration, names) in zip(groups, found, strict=True):
+        if calibration is None:
+            stored.pop(subject, None)
+        else:
+            stored[subject] = asdict(calibration) | {"takes": [keys[name] for name in names]}
+    if groups:
+        write_bytes_atomically(path, json.dumps(stored, indent=1).encode())
+    return {
+        subject: Calibration(value["leg"], value["toe_drop"], tuple(value["slope"]))
+        for subject, value in stored.items()
+        if subject in wanted
+    }
 
 
-def _calibrate_group(job: tuple[list[tuple[ShortlistRow, Path]], Character]) -> Calibration | None:
-    takes = []
+def _calibrate_group(job: tuple[list[tuple[ShortlistRow, Path]], Character]) -> tuple[Calibration | None, list[str]]:
+    """In a worker: with the names of the rows that could be read."""
+    takes = {}
     for row, file in job[0]:
         try:
-            takes.append(_take(row, file, job[1]).landmarks)
+            takes[row.name] = _take(row, file, job[1]).landmarks
         except ParcError:
             continue
-    return calibrate(takes) if takes else None
+    return (calibrate(list(takes.values())) if takes else None), list(takes)
 
 
-def _as_finished(pool: ProcessPoolExecutor, jobs: list[Job], ahead: int) -> Iterator[RowResult]:
-    """Results as they come, never more than `ahead` rows handed out at once."""
+def _as_finished(pool: ProcessPoolExecutor | None, jobs: list[Job], ahead: int) -> Iterator[RowResult]:
+    """Results as they come, never more than `ahead` rows handed out at once; without a pool in this process."""
+    if pool is None:
+        yield from map(_make_row, jobs)
+        return
     waiting = iter(jobs)
     running: set[Future[RowResult]] = set()
     while True:
@@ -192,32 +198,21 @@ def _as_finished(pool: ProcessPoolExecutor, jobs: list[Job], ahead: int) -> Iter
             yield future.result()
 
 
-def worker_pool(workers: int) -> ProcessPoolExecutor:
-    """Processes of one thread each."""
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,))
-
-
-def add_to_report(path: Path, results: Iterable[RowResult]) -> None:
-    with open(path, "a", encoding="utf-8") as file:
-        file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
-
-
-def read_report(path: Path) -> dict[str, RowResult]:
-    """Rows with a line in the report; a last line cut off by a kill does not count."""
-    done: dict[str, RowResult] = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            values: dict[str, Any] = json.loads(line)
-        except ValueError:
-            continue
-        listed = {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}
-        done[values["name"]] = RowResult(**(values | listed))
-    return done
+def _check_names(rows: list[ShortlistRow], out: Path) -> None:
+    """Clips of these rows' names that no report tells of: left by a kill, or none of ours, which must stay."""
+    if not rows:
+        return
+    origin = {entry.name: entry.provenance.source for entry in Dataset.open(out).entries}
+    for row in rows:
+        if origin[row.name] != row.source:
+            raise DatasetError(
+                f"{out} already has a clip '{row.name}' that was not built from {row.source}; build into another folder"
+            )
 
 
 def _check_settings(path: Path, settings: BuildSettings, character: Character) -> None:
     wanted = {"mocap": asdict(settings.mocap), "limits": asdict(settings.limits), "character": character.fingerprint}
     text = json.dumps(wanted, indent=1, sort_keys=True)
-    if path.exists() and hashlib.sha256(path.read_bytes()).digest() != hashlib.sha256(text.encode()).digest():
+    if path.exists() and path.read_text() != text:
         raise DatasetError(f"{path.parent.parent} was built with other settings; build into an empty folder, or delete it first")
     write_bytes_atomically(path, text.encode())

@@ -26,11 +26,12 @@ def read_bvh(path: Path | str) -> SourceMotion:
         raise FormatError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError):
         raise FormatError(f"{path.name} is not a text file") from None
-    return parse_bvh(text, path.stem)
+    return parse_bvh(text, path.name)
 
 
-def parse_bvh(text: str, name: str) -> SourceMotion:
-    bvh = parse_text(text, name)
+def parse_bvh(text: str, file: str) -> SourceMotion:
+    """`file` is the file's name, also for messages."""
+    bvh, name = parse_text(text, file), Path(file).stem
     names = [joint.name for joint in bvh.joints]
     parents = [joint.parent for joint in bvh.joints]
     pos, rot = _forward(bvh)
@@ -50,6 +51,7 @@ def parse_bvh(text: str, name: str) -> SourceMotion:
         fps=float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps,
         subject=name.split("_")[0],
         rot=rot,
+        file=file,
     )
 
 

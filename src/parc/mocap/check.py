@@ -50,11 +50,11 @@ def upright(
     fps: float | None = None,
 ) -> SourceMotion:
     """In metres with z up; what was guessed or looks wrong is in its `warnings`. Unit (m), up axis and rate can be given."""
-    places = find_places(source.joints, naming, source.name)
+    places = find_places(source.joints, naming, source.told_as)
     warnings = list(source.warnings)
     found = up or _find_up(source, places)
     if found not in _UP_TO_Z:
-        raise FormatError(f"{source.name}: the up axis is '{found}', expected x, y or z")
+        raise FormatError(f"{source.told_as}: the up axis is '{found}', expected x, y or z")
     leg = _leg(source, places)
     scale = unit or _find_unit(leg)
     if not LEG[0] <= scale * leg <= LEG[1]:
@@ -131,9 +131,7 @@ def _find_up(source: SourceMotion, places: Mapping[str, int]) -> str:
         score = score + 0.5 * stand / max(np.linalg.norm(stand), 1e-9)
     upside_down = -rise > 0.8 * np.linalg.norm(rise, axis=-1, keepdims=True)
     if upside_down.mean(0).max() > max(0.7, share.max()):
-        raise FormatError(
-            f"{source.name}: the feet are above the shoulders in most frames, so the up axis cannot be told; give it"
-        )
+        raise FormatError(f"{source.told_as}: the feet are above the shoulders in most frames; say which axis is up (x, y or z)")
     return "xyz"[int(np.argmax(score))]
 
 
@@ -155,7 +153,7 @@ def _leg(source: SourceMotion, places: Mapping[str, int]) -> float:
 
     leg = float(np.mean([length(f"{s}_hip", f"{s}_knee") + length(f"{s}_knee", f"{s}_ankle") for s in SIDES]))
     if leg <= 0:
-        raise FormatError(f"{source.name}: the legs have no length")
+        raise FormatError(f"{source.told_as}: the legs have no length")
     return leg
 
 

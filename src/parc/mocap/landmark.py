@@ -69,7 +69,7 @@ class Landmarks:
 
 def landmarks_of(source: SourceMotion, naming: Mapping[str, str] | None = None) -> Landmarks:
     """The places of the body of a motion in metres, z up."""
-    places = find_places(source.joints, naming, source.name)
+    places = find_places(source.joints, naming, source.told_as)
     at = {place: source.pos[:, joint] for place, joint in places.items()}
     at.setdefault("pelvis", 0.5 * (at["left_hip"] + at["right_hip"]))
     for side in SIDES:

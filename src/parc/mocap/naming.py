@@ -9,12 +9,20 @@ collar.
     ankle    ankle, foot
     toe      toe, ball, foot (if it is not the ankle)
 
-A caller's own table {place: joint name} goes before everything, so a skeleton with unheard-of names needs no code.
+A caller's own table {place: joint name} goes before everything, so a skeleton with unheard-of names needs no code. A place may
+also be called as the character calls the body that begins there: left_shin is left_knee.
+
+    names.json    {"left_knee": "bone_7", "right_knee": "bone_8"}
+    names.csv     left_knee,bone_7
+                  right_knee,bone_8
 """
 
+import csv
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from parc.errors import FormatError
@@ -42,17 +50,20 @@ REQUIRED = tuple(f"{side}_{part}" for part in ("hip", "knee", "ankle", "shoulder
 """without these there is nothing to retarget; pelvis, spine, chest, neck, head and toes are used where they are"""
 PLACES = (*_TRUNK_WORDS, *(f"{side}_{part}" for part in _LIMB_WORDS for side in SIDES))
 
+_HEADERS = ("place", "body", "ours")
 _PREFIX = re.compile(r"^(mixamorig\d*|character\d*|bip0*\d+|bip|skel|avg|m|f)[:_ ]", re.IGNORECASE)
 
 
 def find_places(joints: Sequence[str], override: Mapping[str, str] | None = None, name: str = "the skeleton") -> dict[str, int]:
     """Index of the joint at each place of the body that was found; `override` is {place: joint name}."""
     places: dict[str, int] = {}
-    for place, joint in (override or {}).items():
-        if place not in PLACES:
-            raise FormatError(f"{name}: the naming table has an unknown place '{place}'; known are {', '.join(PLACES)}")
+    for word, joint in (override or {}).items():
+        if (place := place_called(word)) is None:
+            raise FormatError(f"{name}: the naming table has an unknown place '{word}'; known are {', '.join(PLACES)}")
         if joint not in joints:
-            raise FormatError(f"{name}: the naming table puts '{joint}' at {place}, but there is no such joint")
+            near = get_close_matches(joint, joints, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(joints)}"
+            raise FormatError(f"{name}: the naming table puts '{joint}' at {word}, but there is no such joint; {hint}")
         places[place] = list(joints).index(joint)
     words = [_split(j) for j in joints]
     for part, choices in _TRUNK_WORDS.items():
@@ -63,21 +74,57 @@ def find_places(joints: Sequence[str], override: Mapping[str, str] | None = None
     missing = [p for p in REQUIRED if p not in places]
     if missing:
         raise FormatError(
-            f"{name}: no joint was recognised as {', '.join(missing)} among {', '.join(joints)}; name them in a naming table"
+            f"{name}: no joint was recognised as {', '.join(missing)} among {', '.join(joints)}; "
+            "say which they are in a naming table (--names)"
         )
     return places
 
 
+def place_called(word: str) -> str | None:
+    """The place of the body that a word means: its own name, or the name of a body that begins there."""
+    if word in PLACES:
+        return word
+    side, rest = _split(word)
+    parts = _LIMB_WORDS if side else _TRUNK_WORDS
+    part = next((part for part, choices in parts.items() if rest in choices), None)
+    return part and (f"{side}_{part}" if side else part)
+
+
 def load_naming(path: Path | str) -> dict[str, str]:
-    """A naming table from a JSON file: {"left_knee": "their joint name", ...}."""
+    """A naming table {place: joint name} from a .json file (an object) or a .csv file (two columns; a header `place,joint` is
+    passed over)."""
     path = Path(path)
     try:
-        table = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path.name} is not a JSON naming table ({error})") from None
-    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
-        raise FormatError(f"{path.name}: a naming table is an object of places and joint names")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path.name} is not a readable naming table ({error})") from None
+    table = _csv_table(text, path.name) if path.suffix.lower() == ".csv" else _json_table(text, path.name)
+    if not table:
+        raise FormatError(f"{path.name}: the naming table is empty")
+    unknown = next((word for word in table if place_called(word) is None), None)
+    if unknown is not None:
+        raise FormatError(f"{path.name}: the naming table has an unknown place '{unknown}'; known are {', '.join(PLACES)}")
     return table
+
+
+def _json_table(text: str, name: str) -> dict[str, str]:
+    try:
+        table = json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{name} is not a JSON naming table ({error})") from None
+    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
+        raise FormatError(f"{name}: a naming table is an object of places and joint names")
+    return table
+
+
+def _csv_table(text: str, name: str) -> dict[str, str]:
+    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    wrong = next((row for row in rows if len(row) != 2 or not all(row)), None)
+    if wrong is not None:
+        raise FormatError(f"{name}: '{','.join(wrong)}' is not a place and a joint name, with a comma between")
+    return dict(rows[1:] if rows and rows[0][0].lower() in _HEADERS else rows)
 
 
 def _choose(places: dict[str, int], place: str, words: list[tuple[str, str]], side: str, choices: Sequence[str]) -> None:

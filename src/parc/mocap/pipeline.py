@@ -79,7 +79,7 @@ def make_clip(
     edits = (
         *provenance.edits,
         f"retarget: scale {fitted.scale:.4f}, leg {anatomy.leg / fitted.scale:.4f} m, foot pitch {fitted.foot_pitch:.3f} rad",
-        *([f"footholds drawn apart by {stretch:g}"] if stretch != 1.0 else []),
+        *([f"stretch: footholds drawn apart by {stretch:g}"] if stretch != 1.0 else []),
         f"terrain: yaw {np.degrees(ground.yaw):.1f} deg, levels {' '.join(f'{level:.3f}' for level in ground.levels)} m",
     )
     clip = replace(clip, provenance=replace(provenance, edits=edits, losses={**provenance.losses, **quality.as_losses()}))

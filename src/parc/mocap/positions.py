@@ -1,7 +1,8 @@
 """Joint positions alone: `.npy` or `.npz` with an array [T, J, 3] and a list of joint names.
 
 Names come from the caller, from a `joints` (or `joint_names`) array in the `.npz`, or are recognised by their number: arrays of
-53 joints are the order of the optical suits of the holosoma climbing data, 22 or 24 that of SMPL.
+53 joints are the order of the optical suits of the holosoma climbing data, 22 or 24 that of SMPL. Joints of any other array are
+called by their numbers, "0", "1", ..., and a naming table says what they are.
 """
 
 from pathlib import Path
@@ -39,15 +40,14 @@ def read_positions(path: Path | str, joints: tuple[str, ...] | None = None, fps:
     file = _only_file(path) if path.is_dir() else path
     arrays = load_arrays(file)
     pos = _joint_array(arrays, file.name)
-    joints = joints or _stored_names(arrays) or _BY_COUNT.get(pos.shape[1])
-    if joints is None:
-        raise FormatError(f"{file.name}: has {pos.shape[1]} joints without names; give a list of {pos.shape[1]} names")
+    joints = joints or _stored_names(arrays) or _BY_COUNT.get(pos.shape[1]) or tuple(map(str, range(pos.shape[1])))
     if len(joints) != pos.shape[1]:
         raise FormatError(f"{file.name}: {len(joints)} joint names given for {pos.shape[1]} joints")
     rate = fps or next((float(arrays[k]) for k in ("fps", "mocap_framerate", "frame_rate") if k in arrays), None)
     if rate is None:
-        raise FormatError(f"{file.name}: has no frame rate; give one")
-    return SourceMotion(path.stem, tuple(joints), (-1,) * len(joints), pos.astype(np.float64), rate, path.parent.name)
+        raise FormatError(f"{file.name}: has no frame rate; give one (--fps, or true_fps on a shortlist)")
+    subject, told_as = path.parent.name, f"{path.name}/{file.name}" if path.is_dir() else path.name
+    return SourceMotion(path.stem, tuple(joints), (-1,) * len(joints), pos.astype(np.float64), rate, subject, file=told_as)
 
 
 def _only_file(folder: Path) -> Path:

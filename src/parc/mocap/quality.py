@@ -29,6 +29,11 @@ from parc.mocap.calibrate import Fitted
 from parc.mocap.goal import pad
 from parc.mocap.naming import SIDES
 
+UNITS = {
+    "seconds": "s", "feet": "cm", "hands": "cm", "gap": "mm", "penetration": "mm", "deep": "% of frames", "slide": "cm/s",
+    "skate": "cm/s", "jerk": "m/s3", "ballistic": "m/s2", "floating": "% of frames", "conflict": "m",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class QualityLimits:
@@ -75,7 +80,7 @@ class Quality:
         for name, limit in asdict(limits).items():
             value = getattr(self, name)
             if name != "seconds" and value > limit:
-                found.append(f"{name} {value:.3g} is over {limit:g}")
+                found.append(f"{name} {value:.4g} is over {limit:g} {UNITS[name]}")
         return tuple(found)
 
     def as_losses(self) -> dict[str, float]:

@@ -1,9 +1,10 @@
 """A motion from a file of any known format, in metres with z up.
 
 .bvh                  any skeleton
-.npz                  SMPL poses (AMASS) or joint positions, told apart by their arrays
+.npz                  SMPL poses (AMASS), joint positions or MuJoCo's qpos, told apart by their arrays
 .npy, a folder        joint positions
-.txt .pkl .motion     motions that are a character's already (DeepMimic, MimicKit, the paper's, ours): their joints are taken
+.txt .pkl .motion     motions that are a character's already (DeepMimic, MimicKit, the paper's, ours), as qpos is: their joints
+                      are taken
 """
 
 from collections.abc import Mapping
@@ -51,9 +52,10 @@ class Take:
 def read_take(path: Path | str, character: Character, settings: ReadSettings = ReadSettings()) -> Take:
     """The landmarks in a file; `character` is needed for motions that are one's already."""
     path = Path(path)
-    if path.suffix.lower() in OURS:
+    if path.suffix.lower() in OURS or (path.suffix.lower() == ".npz" and path.is_file() and "qpos" in load_arrays(path)):
         clip = load_clip(path, character)
-        return Take(landmarks_of_motion(character, clip.motion, path.stem))
+        landmarks = landmarks_of_motion(character, clip.motion, path.stem)
+        return Take(replace(landmarks, fps=settings.fps or landmarks.fps))
     source = read_source(path, settings)
     return Take(landmarks_of(source, settings.naming), source.warnings)
 

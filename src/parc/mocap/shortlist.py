@@ -7,15 +7,24 @@
     skill          class label
     hands_touch    yes or no: arms that only swing must not be taken for contacts
     stretch        factor by which footholds are drawn apart, for treads narrower than a cell; empty is 1
+    names          naming table of the source's joints (`parc.mocap.naming`), relative to the list's folder; empty if not needed
+    up             x, y or z, which most files show by themselves; empty to find out
+    unit           m that the source's unit is long; empty to find out
 
-Other columns are notes. Every row becomes a clip named after skill and file.
+Only source and skill are needed. Other columns are notes. Every row becomes a clip named after skill and file.
 """
 
 import csv
+import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from parc.errors import FormatError
+from parc.mocap.check import Axis
+from parc.mocap.naming import load_naming
+from parc.mocap.read import ReadSettings
 
 _NEEDED = ("source", "skill")
 
@@ -25,7 +34,7 @@ class ShortlistRow:
     source: str
     first_frame: int
     last_frame: int | None
-    fps: float | None
+    read: ReadSettings
     skill: str
     hands: bool
     stretch: float
@@ -36,13 +45,16 @@ class ShortlistRow:
         return shortlist.parent / self.source
 
 
-def read_shortlist(path: Path | str) -> list[ShortlistRow]:
+def read_shortlist(path: Path | str, naming: Mapping[str, str] | None = None) -> list[ShortlistRow]:
+    """`naming` is for rows that name no table of their own."""
     path = Path(path)
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            columns = reader.fieldnames or []
-            records = list(reader)
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin their files with a byte order mark
+        header = text.splitlines()[0] if text else ""
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if header.count(";") > header.count(",") else ",")
+        columns = [column.strip() for column in reader.fieldnames or []]
+        reader.fieldnames = columns
+        records = list(reader)
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -50,9 +62,11 @@ def read_shortlist(path: Path | str) -> list[ShortlistRow]:
     missing = [c for c in _NEEDED if c not in columns]
     if missing:
         raise FormatError(f"{path.name}: has no column {', '.join(missing)}; found {', '.join(columns) or 'none'}")
+    if not records:
+        raise FormatError(f"{path.name}: has a header and no rows; every take wanted is a row")
     rows, names = [], set()
     for line, record in enumerate(records, 2):
-        row = _row(record, f"{path.name} line {line}")
+        row = _row(record, path, line, naming)
         if row.name in names:
             raise FormatError(
                 f"{path.name} line {line}: a second clip '{row.name}'; two rows have the same skill, file and first frame"
@@ -62,34 +76,56 @@ def read_shortlist(path: Path | str) -> list[ShortlistRow]:
     return rows
 
 
-def _row(record: dict[str, str | None], where: str) -> ShortlistRow:
+def _row(record: dict[str, str | None], path: Path, line: int, naming: Mapping[str, str] | None) -> ShortlistRow:
+    where = f"{path.name} line {line}"
+
     def text(column: str) -> str:
         return (record.get(column) or "").strip()
 
-    def number(column: str) -> float | None:
+    def number(column: str, least: float, what: str) -> float | None:
         if not text(column):
             return None
         try:
             value = float(text(column))
         except ValueError:
-            raise FormatError(f"{where}: {column} is '{text(column)}', expected a number") from None
-        if not 0 <= value < 1e9:
-            raise FormatError(f"{where}: {column} is {value:g}, expected a positive number")
+            value = float("nan")
+        if not least <= value < 1e9:
+            raise FormatError(f"{where}: {column} is '{text(column)}', expected {what}")
         return value
+
+    def frame(column: str, least: int) -> int | None:
+        what = f"a whole number of at least {least}, counted from 0"
+        value = number(column, least, what)
+        if value is not None and value != int(value):
+            raise FormatError(f"{where}: {column} is '{text(column)}', expected {what}")
+        return None if value is None else int(value)
+
+    def choice(column: str, known: tuple[str, ...]) -> str:
+        if text(column).lower() not in ("", *known):
+            raise FormatError(f"{where}: {column} is '{text(column)}', expected {', '.join(known[:-1])} or {known[-1]}")
+        return text(column).lower()
 
     if not text("source") or not text("skill"):
         raise FormatError(f"{where}: source and skill must not be empty")
-    if text("hands_touch").lower() not in ("", "yes", "no"):
-        raise FormatError(f"{where}: hands_touch is '{text('hands_touch')}', expected yes or no")
-    first, last = int(number("first_frame") or 0), number("last_frame")
-    stem = Path(text("source")).stem
+    first = frame("first_frame", 0) or 0
+    if text("names"):
+        try:
+            naming = load_naming(path.parent / text("names"))
+        except FormatError as error:
+            raise FormatError(f"{where}: {error}") from None
+    up = choice("up", get_args(Axis))
     return ShortlistRow(
         source=text("source"),
         first_frame=first,
-        last_frame=None if last is None else int(last),
-        fps=number("true_fps"),
+        last_frame=frame("last_frame", first + 2),
+        read=ReadSettings(
+            fps=number("true_fps", 1e-3, "a positive number of frames a second, or nothing to believe the file"),
+            unit=number("unit", 1e-6, "a positive number of metres"),
+            up=up or None,  # type: ignore[arg-type]
+            naming=naming,
+        ),
         skill=text("skill"),
-        hands=text("hands_touch").lower() == "yes",
-        stretch=number("stretch") or 1.0,
-        name=f"{text('skill')}_{stem}" + (f"_{first}" if first else ""),
+        hands=choice("hands_touch", ("yes", "no")) == "yes",
+        stretch=number("stretch", 1e-3, "a positive factor") or 1.0,
+        name=f"{text('skill')}_{Path(text('source')).stem}" + (f"_{first}" if first else ""),
     )

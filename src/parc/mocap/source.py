@@ -27,24 +27,30 @@ class SourceMotion:
     """[T, J, 3, 3] in the world, where the file has them"""
     warnings: tuple[str, ...] = field(default=())
     """what the checks found suspicious"""
+    file: str = ""
+    """name with its extension, for messages"""
 
     def __post_init__(self) -> None:
         frames, joints = self.pos.shape[:2]
         if frames == 0:
-            raise FormatError(f"{self.name}: has no frames")
+            raise FormatError(f"{self.told_as}: has no frames")
         if not len(self.joints) == len(self.parents) == joints:
-            raise FormatError(f"{self.name}: has {joints} joint positions for {len(self.joints)} joint names")
+            raise FormatError(f"{self.told_as}: has {joints} joint positions for {len(self.joints)} joint names")
         if len(set(self.joints)) != len(self.joints):
             twice = next(j for j in self.joints if self.joints.count(j) > 1)
-            raise FormatError(f"{self.name}: two joints are called '{twice}'")
+            raise FormatError(f"{self.told_as}: two joints are called '{twice}'")
         if not np.isfinite(self.pos).all():
             frame, joint = np.argwhere(~np.isfinite(self.pos).all(-1))[0]
-            raise FormatError(f"{self.name}: joint '{self.joints[joint]}' is not finite at frame {frame}")
+            raise FormatError(f"{self.told_as}: joint '{self.joints[joint]}' is not finite at frame {frame}")
         if not 0 < self.fps < 10_000:
-            raise FormatError(f"{self.name}: the frame rate is {self.fps:g}, expected a positive number")
+            raise FormatError(f"{self.told_as}: the frame rate is {self.fps:g}, expected a positive number")
 
     def __len__(self) -> int:
         return len(self.pos)
+
+    @property
+    def told_as(self) -> str:
+        return self.file or self.name
 
     @property
     def seconds(self) -> float:
@@ -54,7 +60,7 @@ class SourceMotion:
         """Frames first .. stop-1 (to the end if None)."""
         stop = len(self) if stop is None else stop
         if not 0 <= first < stop <= len(self):
-            raise FormatError(f"{self.name}: frames {first}..{stop} are not inside its {len(self)} frames")
+            raise FormatError(f"{self.told_as}: frames {first}..{stop} are not inside its {len(self)} frames")
         return replace(self, pos=self.pos[first:stop], rot=None if self.rot is None else self.rot[first:stop])
 
     def turned(self, matrix: NDArray[np.float64], scale: float = 1.0) -> "SourceMotion":

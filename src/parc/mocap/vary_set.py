@@ -5,17 +5,19 @@
       vary/report.jsonl      a line for each finished variation: kept, rejected (why) or failed (why), and its quality
 
 Variation k of clip c is drawn from SeedSequence([seed, c, k]) and called NAME_v00k, whatever else is made beside it, so a stopped
-run goes on, and one with a larger count adds to what is there. Processes carry clips to their new ground (`parc.mocap.carry`).
+run goes on, and one with a larger count adds to what is there. A line of the report holds a hash of the clip that was varied:
+variations of a clip that has changed since are made again. Processes carry clips to their new ground (`parc.mocap.carry`).
 With a GPU they hand them over, and this process fits hundreds side by side; without one they fit them too. With one worker all is
 done in this process.
 """
 
+import hashlib
 import json
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +25,17 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.dataset.shard import pack
 from parc.dataset.store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError, SettingsError
-from parc.mocap.build import BuildReport, RowResult, add_to_report, read_report, worker_pool
 from parc.mocap.carry import Carried
 from parc.mocap.clip_supports import footing_of_clip
 from parc.mocap.quality import Quality, QualityLimits
+from parc.mocap.report import BuildReport, RowResult, add_to_report, read_report, write_report
 from parc.mocap.variation import random_variation
 from parc.mocap.vary import VarySettings, carry_well, fit_carried
 from parc.run.atomic import write_bytes_atomically
+from parc.run.pool import worker_pool
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class _Item:
     name: str
     """of its variation"""
     number: int
+    key: str
+    """hash of the clip"""
 
 
 @dataclass(frozen=True)
@@ -82,32 +88,45 @@ def vary_dataset(
     device: torch.device | str = "cpu",
     skills: Sequence[str] = (),
     on_progress: Progress | None = None,
+    names: Sequence[str] = (),
 ) -> BuildReport:
-    """`count` variations of every clip of a data set (of some skills) into the data set `out`; what became of each."""
+    """`count` variations of every clip of a data set (of some skills, of some names) into the data set `out`; what became of
+    each."""
     if count < 1:
         raise SettingsError(f"{count} variations of each clip were asked for, expected at least 1")
     source, out = Path(source), Path(out)
     dataset = Dataset.open(source, character)
-    chosen = [i for i, e in enumerate(dataset.entries) if not skills or e.provenance.skill in skills]
+    if not len(dataset):
+        raise DatasetError(f"{source} has no clips to vary")
+    named = {dataset.number(name) for name in names} or set(range(len(dataset)))
+    chosen = [i for i in sorted(named) if not skills or dataset.entries[i].skill in skills]
     if not chosen:
-        known = ", ".join(sorted({e.provenance.skill for e in dataset.entries}))
-        raise DatasetError(f"{source} has no clips of skill {' or '.join(skills)}; it has {known}")
+        known = ", ".join(sorted({dataset.entries[i].skill for i in named} - {""})) or "none"
+        raise DatasetError(f"{source} has no such clips of skill {' or '.join(skills)}; their skills are {known}")
     work = out / "vary"
     work.mkdir(parents=True, exist_ok=True)
     _check_settings(work / "settings.json", settings, character, seed)
-    items = [_Item(i, f"{dataset.entries[i].name}_v{k:03d}", k) for i in chosen for k in range(count)]
+    keys = {i: hashlib.sha256(pack([dataset[i]])).hexdigest()[:32] for i in chosen}
+    items = [_Item(i, f"{dataset.entries[i].name}_v{k:03d}", k, keys[i]) for i in chosen for k in range(count)]
     with DatasetWriter(out, character) as writer:
         done = read_report(work / "report.jsonl")
+        stale = [item.name for item in items if item.name in done and done[item.name].key != item.key]
+        if stale:
+            writer.remove(stale)
+            done = {name: result for name, result in done.items() if name not in set(stale)}
+            write_report(work / "report.jsonl", done.values())
         workers = settings.workers or os.cpu_count() or 1
         fit_here = workers == 1 or torch.device(device).type != "cpu"
         jobs = _jobs(items, done, source, seed, character, settings, fit=not fit_here)
         with worker_pool(min(workers, len(jobs))) if workers > 1 and jobs else nullcontext() as pool:
             answers = (pickle.loads(answer) for answer in (pool.map if pool else map)(_work, jobs))
             rows = _fitted_here(answers, dataset, character, settings, device) if fit_here else answers
+            key_of = {item.name: item.key for item in items}
             for batch in rows:
                 writer.append([clip for _, clip in batch if clip is not None and clip.name not in writer])
-                add_to_report(work / "report.jsonl", [result for result, _ in batch])
-                done |= {result.name: result for result, _ in batch}
+                results = [replace(result, key=key_of[result.name]) for result, _ in batch]
+                add_to_report(work / "report.jsonl", results)
+                done |= {result.name: result for result in results}
                 if on_progress:
                     on_progress(sum(item.name in done for item in items), len(items))
         writer.compact()

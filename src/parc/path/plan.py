@@ -5,9 +5,7 @@ number of worker processes.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 
 import numpy as np
 import torch
@@ -18,6 +16,7 @@ from parc.path.cost import CostSettings, draw_costs
 from parc.path.endpoint import EndpointSettings, random_endpoints
 from parc.path.graph import Cell, GraphSettings, NavigationGraph
 from parc.path.path import TerrainPath
+from parc.run.pool import worker_pool
 from parc.terrain.terrain import Terrain
 
 
@@ -103,7 +102,7 @@ def plan_paths(
     if workers <= 1:
         answers = [_plan_item(job) for job in jobs]
     else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with worker_pool(workers) as pool:
             answers = list(pool.map(_plan_item, jobs, chunksize=max(1, len(jobs) // (8 * workers))))
     return [
         PlanResult(None, answer)

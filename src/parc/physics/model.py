@@ -23,6 +23,7 @@ import numpy as np
 from parc.character.character import Body, Character
 from parc.character.shape import Capsule, Shape, Sphere
 from parc.errors import CharacterError
+from parc.motion.qpos import joint_names
 from parc.physics.contract import Contract, ContractError
 from parc.terrain.terrain import CELL
 
@@ -124,13 +125,6 @@ def root_height(character: Character) -> float:
     for body in character.bodies[1:]:
         origins.append(origins[body.parent] + body.offset[2])
     return -min(z + _bottom(s) for z, body in zip(origins, character.bodies, strict=True) for s in body.shapes)
-
-
-def joint_names(body: Body) -> tuple[str, ...]:
-    """MuJoCo's joints of a body: one for a ball or a hinge, two for two hinges in sequence."""
-    if body.joint.dof == 2:
-        return f"{body.name}_1", f"{body.name}_2"
-    return (body.name,) if body.joint.dof else ()
 
 
 def _add_joint(spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body, contract: Contract) -> None:

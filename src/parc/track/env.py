@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from parc.physics.world import World
+from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy
 from parc.track.graph import Replayed
 from parc.track.observe import BodyState, Observer
@@ -56,8 +57,9 @@ class TrackEnv:
         self.clip, self.frame, self.age = (zeros(n, dtype=torch.long) for _ in range(3))
         """[N] clip, frame in it, control steps since the episode's start"""
         self.action, self.targets = zeros(n, character.num_dof), zeros(n, character.num_dof)
-        self._offset, self._last_offset = zeros(n, character.num_dof), zeros(n, character.num_dof)
-        """[N, D] rad, targets less the reference's pose, of this control step and the last"""
+        self.held, self._excess, self._jump = (zeros(n, character.num_dof) for _ in range(3))
+        """[N, D] rad, of the last control step: the offset that is held, the targets less the reference's pose, and how much
+        the latter changed"""
         self._last_keys = zeros(n, self.anatomy.num_keys, 3)
         """[N, K, 3] where the key bodies were before this control step"""
         self.contacts = zeros(n, character.num_bodies)
@@ -116,13 +118,15 @@ class TrackEnv:
         self._after()
 
     def _take_action(self) -> None:
-        shaped = self.action.clamp(-4.0, 4.0) * self.anatomy.action_reach
-        pose = self.library.dof.index_select(0, self.library.row(self.clip, self.frame + self.settings.action.lead))
-        self.targets.copy_(shaped + (pose if self.settings.action.residual else self.anatomy.action_centre))
+        settings = self.settings.action
+        pose = self.library.dof.index_select(0, self.library.row(self.clip, self.frame + settings.lead))
+        targets, offset = motor_targets(self.action, self.held, pose, self.anatomy, settings)
         fresh = (self.age == 0).unsqueeze(-1)
-        offset = self.targets - pose
-        self._last_offset.copy_(torch.where(fresh, offset, self._offset))
-        self._offset.copy_(offset)
+        excess = targets - pose
+        self._jump.copy_(torch.where(fresh, 0.0, excess - self._excess))
+        self._excess.copy_(excess)
+        self.targets.copy_(targets)
+        self.held.copy_(offset)
 
     def _judge(self) -> None:
         """Everything after physics. The order matters: judge the old episode, then start the new one, then observe."""
@@ -155,7 +159,7 @@ class TrackEnv:
         body_distance = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(body_pos)).norm(dim=-1)
         root_distance = (world.body_pos[:, 0] - body_pos[:, 0]).norm(dim=-1)
         root_angle = angle_between(world.body_rot[:, 0], root_rot)
-        keys = world.body_pos.index_select(1, anatomy.key_body)
+        keys, contacts = world.body_pos.index_select(1, anatomy.key_body), library.contacts.index_select(0, row)
         root_matrix = observer.algebra.matrix(world.body_rot[:, 0])
         angular = observer.angular_velocity(root_matrix, world.qvel)
         joint_rot = observer.joint_rotations(world.body_rot)
@@ -166,9 +170,13 @@ class TrackEnv:
                 root_reward(root_distance, root_angle),
                 root_velocity_reward(world.qvel[:, :3], qvel[:, :3], angular, library.root_angular.index_select(0, row)),
                 key_reward(body_distance.index_select(1, anatomy.key_body)),
-                contact_reward(world.contacts, library.contacts.index_select(0, row), library.may_touch.index_select(0, row)),
-                key_velocity_reward((keys - self._last_keys) * self._rate, library.key_velocity.index_select(0, row)),
-                smooth_reward(self._offset - self._last_offset),
+                contact_reward(world.contacts, contacts, library.may_touch.index_select(0, row)),
+                key_velocity_reward(
+                    (keys - self._last_keys) * self._rate,
+                    library.key_velocity.index_select(0, row),
+                    contacts.index_select(1, anatomy.key_body),
+                ),
+                smooth_reward(self._jump),
             ],
             -1,
         )
@@ -183,6 +191,7 @@ class TrackEnv:
         self.clip.copy_(torch.where(mask, clip, self.clip))
         self.frame.copy_(torch.where(mask, row - library.start.index_select(0, clip), self.frame))
         self.age.masked_fill_(mask, 0)
+        self.held.masked_fill_(mask.unsqueeze(-1), 0.0)
         centred = (2.0 * self._uniform[:, 2:] - 1.0) * noise
         qpos = library.qpos.index_select(0, row)
         qpos[:, :2].add_(settings.root_noise * centred[:, :2])
@@ -196,5 +205,5 @@ class TrackEnv:
         self._last_keys.copy_(world.body_pos.index_select(1, self.anatomy.key_body))
         ahead = library.row(self.clip.unsqueeze(1), self.frame.unsqueeze(1) + self.observer.steps)
         targets = library.targets.index_select(0, ahead.view(-1)).view(*ahead.shape, -1)
-        state = BodyState(world.qvel, world.body_pos, world.body_rot, self.contacts)
+        state = BodyState(world.qvel, world.body_pos, world.body_rot, self.contacts, self.held)
         self.observer.observe(state, targets, library.bank, self.clip, self.observation)

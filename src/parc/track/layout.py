@@ -9,10 +9,12 @@ widths.
     own rest         joint_rotations (6D) joint_velocities (x 0.1) contacts
     target rest      for each of the future frames: joint rotations (6D), contacts
     ground           heights of a grid around the root, relative to the root's height
+    own action       the offset of the motor targets that is held from the last control step, in units of action
 """
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,8 +43,15 @@ class ObservationSettings:
     """m of the grid to each side"""
     height_range: tuple[float, float] = (-2.5, 2.0)
     """m, heights relative to the root are clamped to this"""
+    held: bool = True
+    """show the held offset of the motor targets (`parc.track.action`)"""
     pad_to: int = 64
     """numbers; the row's length is a multiple of it"""
+
+    @staticmethod
+    def completed(stored: dict[str, Any]) -> dict[str, Any]:
+        """Settings from a file, with what older files leave unsaid."""
+        return {"held": False} | stored
 
     def __post_init__(self) -> None:
         if not self.target_steps or min(self.target_steps) < 0:
@@ -78,6 +87,7 @@ class ObservationLayout:
             "contacts": bodies,
             "target_rest": self.target_rest * steps,
             "heights": math.prod(settings.grid),
+            "held": anatomy.character.num_dof if settings.held else 0,
         }
         self.slices: dict[str, slice] = {}
         start = 0

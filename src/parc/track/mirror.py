@@ -116,9 +116,11 @@ def _observation_map(anatomy: Anatomy, layout: ObservationLayout, settings: Obse
         at = row.vectors(at, [0], _AXIAL)
         at = row.vectors(at, key_twins, _POLAR)
     row.vectors(layout["joint_rotations"].start, joint_twins, _POLAR + _AXIAL)
-    velocities = layout["joint_velocities"].start
-    for i, (source, sign) in enumerate(zip(dof.source, dof.sign, strict=True)):
-        row.source[velocities + i], row.sign[velocities + i] = velocities + source, sign
+    for name in ("joint_velocities", "held"):
+        start = layout[name].start
+        for i, (source, sign) in enumerate(zip(dof.source, dof.sign, strict=True)):
+            if i < layout[name].stop - start:
+                row.source[start + i], row.sign[start + i] = start + source, sign
     row.vectors(layout["contacts"].start, twins, (1.0,))
     at = layout["target_rest"].start
     for _ in settings.target_steps:

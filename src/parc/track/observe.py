@@ -27,6 +27,8 @@ class BodyState(NamedTuple):
     """[N, B, 4] xyzw"""
     contacts: Tensor
     """[N, B]"""
+    held: Tensor
+    """[N, D] rad, offset of the motor targets that is held from the last control step"""
 
 
 class Observer:
@@ -41,7 +43,7 @@ class Observer:
         """[S] control steps ahead"""
         self.grid = settings.grid_points(device)
         """[G, 2]"""
-        self.height_range = settings.height_range
+        self.height_range, self.shows_held = settings.height_range, settings.held
 
     def joint_rotations(self, body_rot: Tensor) -> Tensor:
         """Rotations [N, J, 4] of the moving joints from body rotations [N, B, 4]."""
@@ -77,6 +79,8 @@ class Observer:
         heights = (self._heights(facing, root_pos, bank, row) - root_pos[:, 0, 2:]).clamp(*self.height_range)
         rest = targets[..., split:].reshape(count, -1)
         parts = [vectors, joints, JOINT_VELOCITY_SCALE * state.qvel[:, 6:], state.contacts, rest, heights]
+        if self.shows_held:
+            parts.append(state.held / self.anatomy.action_reach)
         out[:, : layout.width].copy_(torch.cat(parts, 1))
         return out
 

@@ -1,6 +1,7 @@
 """Proximal policy optimisation over the worlds of a `TrackEnv`.
 
-    L = -min(r A, clip(r, 1 - e, 1 + e) A) + |mean beyond bound|^2 + (v - R)^2          r = pi(a | s) / pi_old(a | s)
+    L = -min(r A, clip(r, 1 - e, 1 + e) A) + |mean beyond bound|^2 + calm |mean_t - (mean_old_t-1 + mean_old_t+1) / 2|^2
+        + (v - R)^2                                                                   r = pi(a | s) / pi_old(a | s)
 
 A is the normalised and clamped advantage, R the TD(lambda) return. The rate of the actor follows the divergence of the updated
 policy from the one that acted, sum_i (mean_i - mean_old_i)^2 / (2 std_i^2): with a std of a twentieth of the joint range the
@@ -24,9 +25,9 @@ from parc.track.advantage import gae
 from parc.track.graph import Replayed
 from parc.track.network import flatten_parameters
 from parc.track.policy import TrackerPolicy, log_probability
-from parc.track.settings import PPOSettings
+from parc.track.settings import PolicySettings, PPOSettings
 
-METRICS_OF_UPDATE = ("kl", "clipped", "value_loss", "policy_loss")
+METRICS_OF_UPDATE = ("kl", "clipped", "value_loss", "policy_loss", "roughness")
 _RATE_STEP = 1.5
 _LARGEST_CHANGE = 20.0
 """of a log probability within an update"""
@@ -38,7 +39,7 @@ class PPO:
         policy: TrackerPolicy,
         num_worlds: int,
         settings: PPOSettings,
-        std_range: tuple[float, float],
+        shape: PolicySettings,
         group: Group,
         generator: torch.Generator,
         graphs: bool = True,
@@ -50,7 +51,9 @@ class PPO:
                 f"minibatch {settings.minibatch}, steps {settings.steps} and epochs {settings.epochs} must be positive"
             )
         self.policy, self.settings, self.group, self._generator = policy, settings, group, generator
-        self._log_std_range = (math.log(std_range[0]), math.log(std_range[1]))
+        self._shape = shape
+        self._lowest_log_std = math.log(shape.std_range[0])
+        self._highest_log_std = torch.full((), math.log(shape.std_range[1]), device=device)
         self.minibatches = max(1, round(samples / settings.minibatch))
         self.minibatch = samples // self.minibatches
         self._allocate(num_worlds, device)
@@ -69,6 +72,10 @@ class PPO:
         self.rows = zeros(t, n, size, dtype=wide)
         """what the networks were shown, normalised"""
         self.actions, self.means, self.log_probs = zeros(t, n, d), zeros(t, n, d), zeros(t, n)
+        self._flipped = zeros(t, n, 1, dtype=torch.bool)
+        """whether the networks were shown the mirror image"""
+        self._between, self._between_weight = zeros(t, n, d), zeros(t, n)
+        """means of the steps before and after, averaged, as the networks see them, and how much they count: 1, 1/2 or 0"""
         self.values, self.rewards = zeros(t + 1, n), zeros(t, n)
         self.failed, self.timed_out, self.errors = zeros(t, n), zeros(t, n), zeros(t, n)
         self.advantages, self.returns = zeros(t * n), zeros(t * n)
@@ -121,6 +128,8 @@ class PPO:
         action = mean + policy.log_std.exp() * self._noise
         self.actions[t].copy_(action)
         self.means[t].copy_(mean)
+        if flip is not None:
+            self._flipped[t].copy_(flip)
         self.log_probs[t].copy_(log_probability(action, mean, policy.log_std))
         self.values[t].copy_(policy.critic(self.rows[t]).squeeze(-1))
         if policy.symmetry == "augment":
@@ -153,12 +162,29 @@ class PPO:
         self.advantages.copy_(((advantages - moments[0]) / spread).clamp(-s.advantage_clip, s.advantage_clip).view(-1))
         self.returns.copy_(returns.view(-1))
         self._old_log_std.copy_(policy.log_std)
+        self._look_around()
         policy.normalizer.update(self.group)
         if policy.symmetry == "augment" and policy.mirror is not None:
             _symmetrise(policy)
 
+    def _look_around(self) -> None:
+        """The means of a step's neighbours in its own episode, in the view that the networks had at the step."""
+        policy = self.policy
+        flip = None if policy.symmetry != "canonical" else self._flipped
+        means = policy.action_back(self.means, flip)
+        goes_on = (1.0 - torch.maximum(self.failed, self.timed_out))[:-1].unsqueeze(-1)
+        self._between.zero_()
+        self._between[1:].add_(goes_on * means[:-1])
+        self._between[:-1].add_(goes_on * means[1:])
+        neighbours = torch.zeros_like(self._between_weight)
+        neighbours[1:].add_(goes_on.squeeze(-1))
+        neighbours[:-1].add_(goes_on.squeeze(-1))
+        self._between.div_(neighbours.clamp_min(1.0).unsqueeze(-1))
+        self._between.copy_(policy.action_back(self._between, flip))
+        self._between_weight.copy_(0.5 * neighbours)
+
     def update(self) -> Tensor:
-        """All epochs; returns the means of (kl, clipped, value_loss, policy_loss) over the last one, on the device."""
+        """All epochs; returns the means of `METRICS_OF_UPDATE` over the last one, on the device."""
         s, total = self.settings, self.rewards.numel()
         waits = self.actor_waits > 0
         self.actor_waits = max(0, self.actor_waits - 1)
@@ -185,9 +211,13 @@ class PPO:
         return metrics
 
     def set_progress(self, progress: float) -> None:
-        """Share of the budget spent, for the fall of the rates at the end."""
-        fall = min(max((progress - 0.6) / 0.4, 0.0), 1.0)
+        """Share of the budget spent, for the fall of the rates and of the noise at the end."""
+        fall, shape = min(max((progress - 0.6) / 0.4, 0.0), 1.0), self._shape
         self._rate_factor.fill_(1.0 + fall * (self.settings.final_rate - 1.0))
+        if fall > 0:
+            lowest, highest = shape.std_range
+            ceiling = math.log(shape.std) + fall * math.log(shape.final_std / shape.std)
+            self._highest_log_std.fill_(min(max(ceiling, math.log(lowest)), math.log(highest)))
 
     def _one_minibatch(self) -> None:
         if self.group.world_size == 1:
@@ -207,12 +237,14 @@ class PPO:
         actions = self.actions.flatten(0, 1).index_select(0, picked)
         old_means = self.means.flatten(0, 1).index_select(0, picked)
         old_log_probs = self.log_probs.view(-1).index_select(0, picked)
+        between = self._between.flatten(0, 1).index_select(0, picked)
         if policy.symmetry == "augment":
             assert policy.mirror is not None
             swap = self._swap
             rows = torch.where(swap, policy.mirror.observation(rows).to(rows.dtype), rows)
             actions = torch.where(swap, policy.mirror.action(actions), actions)
             old_means = torch.where(swap, self.mirrored_means.flatten(0, 1).index_select(0, picked), old_means)
+            between = torch.where(swap, policy.mirror.action(between), between)
             mirrored = self.mirrored_log_probs.view(-1).index_select(0, picked)
             old_log_probs = torch.where(swap.squeeze(-1), mirrored, old_log_probs)
         advantages, returns = self.advantages.index_select(0, picked), self.returns.index_select(0, picked)
@@ -223,14 +255,16 @@ class PPO:
         ratio = torch.exp(change.clamp(-_LARGEST_CHANGE, _LARGEST_CHANGE))
         policy_loss = -torch.min(ratio * advantages, ratio.clamp(1 - s.clip, 1 + s.clip) * advantages).mean()
         bound_loss = (mean.abs() - s.bound).clamp_min(0.0).square().sum(-1).mean()
+        roughness = (self._between_weight.view(-1).index_select(0, picked) * (mean - between).square().sum(-1)).mean()
         value_loss = (policy.critic(rows).squeeze(-1) - returns).square().mean()
-        gradients = torch.autograd.grad(policy_loss + s.bound_weight * bound_loss + value_loss, self._trained)
+        loss = policy_loss + s.bound_weight * bound_loss + s.calm * roughness + value_loss
+        gradients = torch.autograd.grad(loss, self._trained)
         torch._foreach_copy_(self._gradient_views, list(gradients))
 
         with torch.no_grad():
             kl = (0.5 * ((mean - old_means) * torch.exp(-self._old_log_std)).square()).sum(-1).mean()
             clipped = ((ratio - 1.0).abs() > s.clip).float().mean()
-            self._sums.add_(torch.stack([kl, clipped, value_loss.detach(), policy_loss.detach()]))
+            self._sums.add_(torch.stack([kl, clipped, value_loss.detach(), policy_loss.detach(), roughness.detach()]))
             self._count.add_(1.0)
 
     @torch.no_grad()
@@ -242,7 +276,8 @@ class PPO:
             flat.grad.copy_(torch.where(torch.isfinite(norm), shortened, torch.zeros_like(shortened)))
         self.optimiser.step()
         if self.policy.log_std.requires_grad:
-            self.policy.log_std.data.clamp_(*self._log_std_range)
+            log_std = self.policy.log_std.data
+            log_std.copy_(torch.minimum(log_std, self._highest_log_std).clamp_min(self._lowest_log_std))
         self.averaged_flat.data.lerp_(self.actor_flat.data[: self.averaged_flat.numel()], self._average_weight)
 
     def _adapt_rate(self, kl: Tensor) -> None:

@@ -5,9 +5,9 @@ failures per second spent in it; for a clip it is failures per episode. Both are
 
     f_u <- decay f_u + new failures        v_u <- decay v_u + new visits        rate_u = clamp(f_u / v_u, floor, 1)
 
-A unit is drawn with a weight of its rate (seconds: times its length). The hard part of a second may be prepared in the one
-before, so a second also counts part of its successor's rate. Units never visited have rate 1. Drawing is a search in the
-cumulative weights, on the device, without sync.
+A unit is drawn with a weight of its rate, up to a ceiling (seconds: times its length). The hard part of a second may be
+prepared in the one before, so a second also counts part of its successor's rate. Units never visited have rate 1. Drawing is a
+search in the cumulative weights, on the device, without sync.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,10 @@ _LEFT = 2
 class RestartSettings:
     unit: Literal["second", "clip"] = "second"
     """what failure rates are kept for"""
-    floor: float = 0.01
-    """least rate; what is mastered is held to the end of an episode, so that even so it takes most of the samples"""
+    floor: float = 0.03
+    """least rate that counts"""
+    ceiling: float = 0.3
+    """greatest rate that counts: what always fails, because it cannot be done or not yet, must not take all samples"""
     decay: float = 0.98
     """of the counts, each iteration"""
     successor: float = 0.7
@@ -66,7 +68,7 @@ class Restart:
         return (self.failures / self.visits.clamp_min(1e-6)).clamp(self.settings.floor, 1.0)
 
     def refresh_weights(self) -> None:
-        rates = self.rates()
+        rates = self.rates().clamp_max(self.settings.ceiling)
         if self.settings.unit == "second":
             rates = torch.maximum(rates, self.settings.successor * rates[self.successor]) * self.size
         self.cumulative.copy_(torch.cumsum(rates, 0))

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from parc.errors import SettingsError
 from parc.physics.contract import Contract
+from parc.track.action import ActionSettings
 from parc.track.layout import ObservationSettings
 from parc.track.reference import ReferenceSettings
 from parc.track.restart import RestartSettings
@@ -15,14 +16,6 @@ from parc.track.reward import RewardSettings
 from parc.track.terminate import TerminationSettings
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class ActionSettings:
-    residual: bool = True
-    """targets are the reference's pose plus the scaled action; else the scaled action alone, about the joints' middle"""
-    lead: int = 3
-    """control steps the reference's pose is taken ahead; the motors lag by kd / kp = 0.1 s"""
 
 
 @dataclass(frozen=True)
@@ -35,6 +28,8 @@ class PolicySettings:
     learn_std: bool = True
     std_range: tuple[float, float] = (0.02, 0.3)
     """bounds of a learned std"""
+    final_std: float = 0.025
+    """its upper bound at the end of the budget, falling from `std` over the last 40 %: what shakes cannot learn to stand"""
     symmetry: Literal["canonical", "augment", "none"] = "canonical"
     """canonical: the policy is symmetric by construction; augment: half of each minibatch is mirrored; none: neither"""
 
@@ -63,13 +58,13 @@ class PPOSettings:
     """learning rate"""
     target_kl: float = 0.05
     """the actor's rate is raised below half of this divergence an update and lowered above twice; 0 keeps it fixed"""
-    rate_range: tuple[float, float] = (1e-5, 2e-4)
-    """bounds of the actor's rate"""
-    stop_kl: float = 0.2
+    rate_range: tuple[float, float] = (1e-4, 2e-4)
+    """bounds of the actor's rate; a run that learned well sat at the lower one with twice the divergence aimed at"""
+    stop_kl: float = 0.3
     """an epoch that has gone this far from the policy that acted is the actor's last of its update; 0: never"""
     critic_first: int = 20
     """updates of a warm start in which only the critic learns"""
-    warm_rate: float = 5e-5
+    warm_rate: float = 1e-4
     """the actor's rate at a warm start"""
     warm_std: float = 0.05
     """least std of the actions at a warm start"""
@@ -81,6 +76,8 @@ class PPOSettings:
     """means beyond this size are pulled back"""
     bound_weight: float = 1.0
     """of that pull in the loss"""
+    calm: float = 2.0
+    """weight in the loss of how far a mean is from those of the steps before and after it"""
     average: float = 0.998
     """decay of the actor's average, each minibatch"""
 
@@ -101,12 +98,13 @@ class TrackerSettings:
     def paper(cls) -> "TrackerSettings":
         """Absolute targets, fixed std 0.05, failure rates by clip, no symmetry, the paper's six rewards."""
         return cls(
+            observation=ObservationSettings(held=False),
             reward=RewardSettings(key_velocity=0.0, smooth=0.0),
             reference=ReferenceSettings(),
-            restart=RestartSettings(unit="clip", floor=0.01, root_noise=0.0, velocity_noise=0.0),
-            action=ActionSettings(residual=False, lead=0),
+            restart=RestartSettings(unit="clip", floor=0.01, ceiling=1.0, root_noise=0.0, velocity_noise=0.0),
+            action=ActionSettings(residual=False, lead=0, hold=0.0),
             policy=PolicySettings(std=0.05, learn_std=False, symmetry="none"),
-            ppo=PPOSettings(actor_rate=1e-4, target_kl=0.0, final_rate=1.0, stop_kl=0.0),
+            ppo=PPOSettings(actor_rate=1e-4, target_kl=0.0, final_rate=1.0, stop_kl=0.0, calm=0.0),
         )
 
     @classmethod

@@ -17,7 +17,7 @@ import json
 import math
 import time
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,8 @@ from parc.track.settings import TrackerSettings, from_dict
 
 CHECKPOINT, ACTOR, CRITIC = "checkpoint.safetensors", "actor.safetensors", "critic.safetensors"
 METRICS, CLIPS = "metrics.jsonl", "clips.json"
+_UNSEEN_VARIANCE = 0.01
+"""first guess for numbers that were padding before"""
 _KIND, _CRITIC_KIND = "tracker training", "tracker critic"
 
 
@@ -109,7 +111,7 @@ class Trainer:
         weights = self.policy.state_dict()
         self.policy = TrackerPolicy(character, settings, world.device)
         self.policy.load_state_dict(weights)
-        self.ppo = PPO(self.policy, world.num_worlds, settings.ppo, settings.policy.std_range, group, self.generator, plan.graphs)
+        self.ppo = PPO(self.policy, world.num_worlds, settings.ppo, settings.policy, group, self.generator, plan.graphs)
         group.broadcast_([self.ppo.actor_flat.data, self.ppo.critic_flat.data, self.ppo.averaged_flat.data])
         self.clock = _Clock()
         self._last: dict[str, float] = {}
@@ -264,7 +266,8 @@ class Trainer:
         trained = load_actor(path, self.character)
         self._tell_changes(path, trained.contract)
         shapes = [
-            (s.observation, s.policy.hidden, s.policy.activation, s.policy.symmetry) for s in (trained.settings, self.settings)
+            (replace(s.observation, held=True), s.policy.hidden, s.policy.activation, s.policy.symmetry)
+            for s in (trained.settings, self.settings)
         ]
         if shapes[0] != shapes[1]:
             raise SettingsError(f"{path} was trained with other networks or observations than the settings ask for")
@@ -278,7 +281,18 @@ class Trainer:
             with torch.no_grad():
                 self.ppo.critic_flat.copy_(tensors["critic"])
                 self.policy.log_std.copy_(tensors["log_std"])
+        if self.settings.observation.held and not trained.settings.observation.held:
+            self._learn_to_see(self.env.observer.layout["held"])
         self._loosen()
+
+    @torch.no_grad()
+    def _learn_to_see(self, new: slice) -> None:
+        """Numbers of the observation that the weights have never seen begin without effect."""
+        policy = self.policy
+        for network in (policy.actor, policy.critic, policy.averaged):
+            network.layers()[0].weight[:, new] = 0.0
+        policy.normalizer.mean[new] = 0.0
+        policy.normalizer.variance[new] = _UNSEEN_VARIANCE
 
     def _loosen(self) -> None:
         ppo = self.settings.ppo

@@ -24,6 +24,7 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import ParcError, SettingsError
 from parc.run.distributed import Group
+from parc.track.action import ACTION_BOUND
 from parc.track.env import TrackEnv
 from parc.track.make_env import make_track_env
 from parc.track.observe import BodyState
@@ -35,9 +36,6 @@ try:
     from gymnasium.vector.utils import batch_space
 except ModuleNotFoundError as error:
     raise ParcError("the vector environment needs gymnasium: pip install 'parc-motion[rl]'") from error
-
-ACTION_BOUND = 4.0
-"""where the environment clamps actions; 1 moves a motor's target by about its joint's range"""
 
 
 class TrackVectorEnv(VectorEnv):
@@ -100,7 +98,7 @@ class TrackVectorEnv(VectorEnv):
         env, library = self.env, self.env.library
         ahead = library.row(env.clip.unsqueeze(1), env.frame.unsqueeze(1) + 1 + env.observer.steps)
         targets = library.targets.index_select(0, ahead.view(-1)).view(*ahead.shape, -1)
-        state = BodyState(env.world.qvel, env.world.body_pos, env.world.body_rot, env.world.contacts)
+        state = BodyState(env.world.qvel, env.world.body_pos, env.world.body_rot, env.world.contacts, env.held)
         env.observer.observe(state, targets, library.bank, env.clip, self._final)
 
     def _begin(self, options: dict[str, Any]) -> None:

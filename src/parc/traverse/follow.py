@@ -16,6 +16,7 @@ from parc.errors import SettingsError
 from parc.physics.engine import make_world
 from parc.physics.state import state_layout
 from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy
 from parc.track.observe import BodyState, Observer, ground_heights
 from parc.track.policy import TrainedActor
@@ -39,9 +40,11 @@ class BodyStates:
     """[B, nv]"""
     contacts: Tensor
     """[B, bodies]"""
+    offset: Tensor
+    """[B, D] rad, held by the motor targets (`parc.track.action`)"""
 
     def rows(self, which: Tensor) -> "BodyStates":
-        return BodyStates(self.qpos[which], self.qvel[which], self.contacts[which])
+        return BodyStates(self.qpos[which], self.qvel[which], self.contacts[which], self.offset[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class Stretch:
     """[B, S + 1, nv]"""
     contacts: Tensor
     """[B, S + 1, bodies]"""
+    offset: Tensor
+    """[B, S + 1, D] rad, held by the motor targets"""
     targets: Tensor
     """[B, S, D] motor targets given"""
     error: Tensor
@@ -72,7 +77,7 @@ class Stretch:
     def state(self, step: Tensor) -> BodyStates:
         """The states [B] after so many steps [B]."""
         row = torch.arange(len(step), device=step.device)
-        return BodyStates(self.qpos[row, step], self.qvel[row, step], self.contacts[row, step])
+        return BodyStates(self.qpos[row, step], self.qvel[row, step], self.contacts[row, step], self.offset[row, step])
 
 
 class Follower:
@@ -98,8 +103,9 @@ class Follower:
 
     def start(self, references: References) -> BodyStates:
         """On frame 0 of the references, with their velocity; not simulated, put there."""
+        velocity = references.start_velocity(self.anatomy, self.fps)
         return BodyStates(
-            references.qpos[:, 0], references.start_velocity(self.anatomy, self.fps), references.contacts[:, 0].round()
+            references.qpos[:, 0], velocity, references.contacts[:, 0].round(), torch.zeros_like(references.dof[:, 0])
         )
 
     @torch.no_grad()
@@ -110,25 +116,32 @@ class Follower:
         everyone = torch.ones(count, dtype=torch.bool, device=world.device)
         world.terrain_row.zero_()
         world.reset(everyone, states.qpos, states.qvel)
-        contacts, alive = states.contacts, everyone.clone()
+        contacts, offset, alive = states.contacts, states.offset, everyone.clone()
         survived = torch.zeros(count, dtype=torch.long, device=world.device)
+        action = self.trained.settings.action
         layout = state_layout(self.character)
         assert states.qpos.shape[1] == layout.nq
-        kept: dict[str, list[Tensor]] = {"qpos": [world.qpos.clone()], "qvel": [world.qvel.clone()], "contacts": [contacts]}
-        seen, given, error, drift = [self._observe(references, 0, contacts)], [], [], []
+        kept: dict[str, list[Tensor]] = {
+            "qpos": [world.qpos.clone()],
+            "qvel": [world.qvel.clone()],
+            "contacts": [contacts],
+            "offset": [offset],
+        }
+        seen, given, error, drift = [self._observe(references, 0, contacts, offset)], [], [], []
         for step in range(steps):
-            targets = self._targets(references, step, self.trained.actor(seen[-1]))
+            pose = references.dof[:, min(step + action.lead, references.frames - 1)]
+            targets, offset = motor_targets(self.trained.actor(seen[-1]), offset, pose, self.anatomy, action)
             world.step(targets)
             contacts = world.contacts.clone()
             lost, body_error, root_error = self._judge(references, step + 1)
             alive = alive & ~(lost | self.fallen() | world.diverged)
             survived += alive
-            for name, value in (("qpos", world.qpos), ("qvel", world.qvel), ("contacts", contacts)):
+            for name, value in (("qpos", world.qpos), ("qvel", world.qvel), ("contacts", contacts), ("offset", offset)):
                 kept[name].append(value.clone())
             given.append(targets)
             error.append(body_error)
             drift.append(root_error)
-            seen.append(self._observe(references, step + 1, contacts))
+            seen.append(self._observe(references, step + 1, contacts, offset))
         state = {name: torch.stack(values, 1) for name, values in kept.items()}
         return Stretch(
             **state,
@@ -147,19 +160,12 @@ class Follower:
         lying = (up < LYING_UP) & (world.body_pos[:, 0, 2] - ground < LYING_HEIGHT)
         return lying if self._head is None else lying | (world.contacts[:, self._head] > 0)
 
-    def _observe(self, references: References, frame: int, contacts: Tensor) -> Tensor:
+    def _observe(self, references: References, frame: int, contacts: Tensor, offset: Tensor) -> Tensor:
         world = self.world
         targets = references.ahead(references.targets, frame + self.observer.steps)
-        state = BodyState(world.qvel, world.body_pos, world.body_rot, contacts)
+        state = BodyState(world.qvel, world.body_pos, world.body_rot, contacts, offset)
         out = torch.zeros(world.num_worlds, self.observer.layout.size, device=world.device)
         return self.observer.observe(state, targets, self._bank, self._row, out)
-
-    def _targets(self, references: References, frame: int, action: Tensor) -> Tensor:
-        shaped = action.clamp(-4.0, 4.0) * self.anatomy.action_reach
-        settings = self.trained.settings.action
-        if not settings.residual:
-            return shaped + self.anatomy.action_centre
-        return shaped + references.dof[:, min(frame + settings.lead, references.frames - 1)]
 
     def _judge(self, references: References, frame: int) -> tuple[Tensor, Tensor, Tensor]:
         """Lost [B], mean error of the bodies [B] and of the root [B], m."""

@@ -94,6 +94,7 @@ def _attempt(
         stretch.qpos[0, span],
         stretch.qvel[0, span],
         stretch.contacts[0, span],
+        stretch.offset[0, good],
         stretch.targets[0, :good],
         FrameState(*(part[0, span] for part in frames)),
         FrameState(*(part[0, good:] for part in frames)),

@@ -109,6 +109,8 @@ class Node:
     """[n, nv]"""
     contacts: Tensor
     """[n, bodies]"""
+    offset: Tensor
+    """[D] rad, held by the motor targets at the last state"""
     targets: Tensor
     """[n - 1, D] motor targets between them"""
     plan: FrameState
@@ -207,7 +209,7 @@ class Search:
         frames = self._continue(beam, parents, random) if beam else self._begin(random)
         references = References.of(self.follower.anatomy, frames)
         if beam:
-            last = [(n.qpos[-1], n.qvel[-1], n.contacts[-1]) for n in parents if n is not None]
+            last = [(n.qpos[-1], n.qvel[-1], n.contacts[-1], n.offset) for n in parents if n is not None]
             states = BodyStates(*(torch.stack(parts) for parts in zip(*last, strict=True)))
         else:
             states = self.follower.start(references)
@@ -308,6 +310,7 @@ class Search:
             stretch.qpos[row, span].clone(),
             stretch.qvel[row, span].clone(),
             stretch.contacts[row, span].clone(),
+            stretch.offset[row, steps].clone(),
             stretch.targets[row, :steps].clone(),
             FrameState(*(part[row, span].clone() for part in frames)),
             FrameState(*(part[row, steps:].clone() for part in frames)),

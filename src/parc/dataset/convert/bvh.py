@@ -32,7 +32,7 @@ from parc.motion.motion import Motion
 LengthUnit = Literal["m", "cm"]
 _UNITS: dict[str, float] = {"m": 1.0, "cm": 100.0}
 _ORDER_BY_MIDDLE = {"X": "YXZ", "Y": "XYZ", "Z": "YZX"}
-_RETARGET = "use `parc dataset build` / parc.mocap to retarget it"
+RETARGET = "`parc convert --retarget` and `parc dataset build` fit motions of other skeletons"
 _SAME_PLACE = 2e-3
 """m between the rest pose of a file and the character's that still counts as the same"""
 
@@ -138,14 +138,12 @@ def _match(bvh: Bvh, character: Character, name: str) -> list[int]:
     if set(found) != set(wanted) or len(found) != len(bvh.joints):
         missing, extra = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
         what = f"has no joint '{missing[0]}'" if missing else f"has a joint '{extra[0]}' too many" if extra else "repeats a joint"
-        raise FormatError(f"{name} is not of character '{character.name}': it {what}; {_RETARGET}")
+        raise FormatError(f"{name} is not of character '{character.name}': it {what}; {RETARGET}")
     place = [found[label] for label in wanted]
     for body, joint in enumerate(place):
         parent = bvh.joints[joint].parent
         if parent != (place[character.parents[body]] if body else -1):
-            raise FormatError(
-                f"{name}: joint '{bvh.joints[joint].name}' hangs on another joint than the character's; {_RETARGET}"
-            )
+            raise FormatError(f"{name}: joint '{bvh.joints[joint].name}' hangs on another joint than the character's; {RETARGET}")
     return place
 
 
@@ -160,13 +158,13 @@ def _scale(bvh: Bvh, character: Character, place: list[int], name: str) -> float
     if scale is None:
         raise FormatError(
             f"{name}: its bones are {ratio:.4g} times as long as those of character '{character.name}',"
-            f" expected 1 (metres) or 100 (centimetres); {_RETARGET}"
+            f" expected 1 (metres) or 100 (centimetres); {RETARGET}"
         )
     off = np.linalg.norm(theirs / scale - ours, axis=1)
     if off.max() > _SAME_PLACE:
         worst = character.names[1 + int(off.argmax())]
         raise FormatError(
-            f"{name}: in its rest pose joint '{worst}' is {100 * off.max():.1f} cm from the character's; {_RETARGET}"
+            f"{name}: in its rest pose joint '{worst}' is {100 * off.max():.1f} cm from the character's; {RETARGET}"
         )
     return scale
 
@@ -198,7 +196,7 @@ def _check_bones(bvh: Bvh, place: list[int], scale: float, name: str) -> None:
         if set(POSITIONS) <= set(joint.channels):
             slip = np.abs(_positions(bvh, i) - joint.offset).max() / scale
             if slip > _SAME_PLACE:
-                raise FormatError(f"{name}: joint '{joint.name}' moves {100 * slip:.1f} cm along its bone; {_RETARGET}")
+                raise FormatError(f"{name}: joint '{joint.name}' moves {100 * slip:.1f} cm along its bone; {RETARGET}")
 
 
 def _fps(frame_time: float) -> float:

@@ -4,11 +4,12 @@
     .pkl      the paper's (three blocks, or the older single dict) or MimicKit's, told apart by their fields
     .txt      DeepMimic, reading only
     .bvh      the character's own skeleton; `parc.mocap` retargets others
+    .npz      MuJoCo's qpos
     .glb      skinned, animated, with the terrain; writing only
     .usd      the same in USD, also .usda and .usdc; writing only, needs the extra [usd]
 
-The clip is named after the file. Files that carry no terrain get flat ground at height 0. MuJoCo trajectories, `.npz`, are
-read and written by `parc.physics.qpos_file`.
+The clip is named after the file. Files that carry no terrain get flat ground at height 0. Where a file is read, a clip of a data
+set may be named instead, as the folder and then the clip: D0/walk_12.
 """
 
 from dataclasses import replace
@@ -24,23 +25,30 @@ from parc.dataset.convert.mimickit import FIELDS as MIMICKIT_FIELDS
 from parc.dataset.convert.mimickit import read_mimickit, write_mimickit
 from parc.dataset.convert.native import read_native, write_native
 from parc.dataset.convert.parc_pickle import BLOCKS, read_legacy, read_parc, write_legacy, write_parc
+from parc.dataset.convert.qpos import read_qpos, write_qpos
 from parc.dataset.convert.unpickle import Record, safe_loads
 from parc.dataset.convert.usd import SUFFIXES as USD_SUFFIXES
 from parc.dataset.convert.usd import write_usd
+from parc.dataset.store import INDEX, Dataset
 from parc.errors import FormatError, ParcError
 from parc.run.atomic import write_bytes_atomically
 
-READABLE = (".motion", ".pkl", ".txt", ".bvh")
-WRITABLE = (".motion", ".pkl", ".bvh", ".glb", *USD_SUFFIXES)
+READABLE = (".motion", ".pkl", ".txt", ".bvh", ".npz")
+WRITABLE = (".motion", ".pkl", ".bvh", ".npz", ".glb", *USD_SUFFIXES)
 PickleLayout = Literal["parc", "legacy", "mimickit"]
 
 
 def load_clip(path: Path | str, character: Character) -> Clip:
-    """The clip in a file; its provenance names the file unless the file says where it came from."""
+    """The clip in a file, or SET/NAME in a data set; its provenance names the file unless the file says where it came from."""
     path = Path(path)
     suffix = path.suffix.lower()
     if path.is_dir():
-        raise FormatError(f"{path} is a folder, a motion file was expected")
+        inside = "; name a clip of this data set as FOLDER/NAME" if (path / INDEX).is_file() else ""
+        raise FormatError(f"{path} is a folder, a motion file was expected{inside}")
+    if not path.exists() and (folder := _data_set_above(path)):
+        return Dataset.open(folder, character)[path.relative_to(folder).as_posix()]
+    if suffix in WRITABLE and suffix not in READABLE:
+        raise FormatError(f"{path.name}: {path.suffix} is written and not read; files that are read end in {', '.join(READABLE)}")
     if suffix not in READABLE:
         raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are {', '.join(READABLE)}")
     try:
@@ -87,16 +95,26 @@ def save_clip(
         raise FormatError(f"{path} cannot be written ({error.strerror})") from None
 
 
+def _data_set_above(path: Path) -> Path | None:
+    """The nearest folder above that exists, if it is a data set; names of clips may have slashes."""
+    folder = next((folder for folder in path.parents if folder.is_dir()), None)
+    return folder if folder and (folder / INDEX).is_file() else None
+
+
 def _write_skeleton(clip: Clip, suffix: str, character: Character | None, unit: LengthUnit) -> bytes:
     if character is None:
         raise FormatError(f"writing {suffix} needs the character, for its bones")
     if suffix == ".bvh":
         return write_bvh(clip, character, unit).encode()
+    if suffix == ".npz":
+        return write_qpos(clip, character)
     return write_glb(clip, character) if suffix == ".glb" else write_usd(clip, character, suffix)
 
 
 def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
     data = path.read_bytes()
+    if suffix == ".npz":
+        return read_qpos(data, character, path.name)
     if suffix in (".txt", ".bvh"):
         try:
             return (read_deepmimic if suffix == ".txt" else read_bvh)(data.decode(), character, path.name)

@@ -123,6 +123,7 @@ def figures(view: LiveView) -> str:
         "real time a simulated second": f"{view.pace:.2f} s",
         "a plan takes (median, 95 %)": f"{1000 * view.plan_p50:.0f}, {1000 * view.plan_p95:.0f} ms",
         "plans that came late": f"{view.stalls}",
+        "a wish is taken up after (95 %)": "–" if math.isnan(view.answer) else f"{1000 * view.answer:.0f} ms",
         "goals reached without a fall": success,
         "falls, put back": f"{view.falls}, {view.resets}",
         "off the plan": f"{100 * view.error:.1f} cm",

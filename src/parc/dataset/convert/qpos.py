@@ -1,6 +1,6 @@
 """Motions as MuJoCo trajectories, `.npz`: what `mj_forward` takes, frame by frame, with the layout written down.
 
-    qpos             [T, nq] float64   root position 3, root quaternion wxyz, then joints (see parc.physics.state)
+    qpos             [T, nq] float64   root position 3, root quaternion wxyz, then joints (see parc.motion.qpos)
     qvel             [T, nv] float64   MuJoCo's own velocities, central differences
     fps              []
     joint_names      [J] text          names of the joints in MuJoCo's order, the root's free joint first
@@ -13,30 +13,27 @@
     loops            [] bool
 
 Only qpos and fps are needed to read one; where joint_names are given they must be the character's. Terrain and path are not in
-the file: a clip that is read stands on flat ground at height 0. `parc.physics.export` writes the model the numbers belong to.
+the file: a clip that is read stands on flat ground at height 0. `parc export mjcf` writes the model the numbers belong to.
 """
 
 import io
 import zipfile
 import zlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from parc.character.character import Character
-from parc.dataset.clip import Clip, Provenance
+from parc.dataset.clip import Clip
+from parc.dataset.convert.bvh import RETARGET
 from parc.dataset.ground import flat_ground
-from parc.errors import FormatError, ParcError
+from parc.errors import FormatError
 from parc.motion.motion import Motion
-from parc.physics.model import joint_names
-from parc.physics.state import motion_to_qpos, motion_to_qvel, qpos_to_frames, state_layout
-from parc.run.atomic import write_bytes_atomically
+from parc.motion.qpos import joint_names, motion_to_qpos, motion_to_qvel, qpos_to_frames, state_layout
 
 
-def save_qpos(clip: Clip, character: Character, path: Path | str) -> None:
-    """Write the clip's motion, whole or not at all."""
+def write_qpos(clip: Clip, character: Character) -> bytes:
     motion = clip.motion.to("cpu")
     precise = replace(
         motion, root_pos=motion.root_pos.double(), root_rot=motion.root_rot.double(), joint_rot=motion.joint_rot.double()
@@ -57,41 +54,35 @@ def save_qpos(clip: Clip, character: Character, path: Path | str) -> None:
         body_names=np.array(character.names),
         loops=np.array(motion.loops),
     )
-    try:
-        write_bytes_atomically(path, file.getvalue())
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written ({error.strerror})") from None
+    return file.getvalue()
 
 
-def load_qpos(path: Path | str, character: Character) -> Clip:
-    path = Path(path)
-    fields = _read(path)
+def read_qpos(data: bytes, character: Character, name: str) -> Clip:
+    """`name` is the file's, for messages."""
+    fields = _read(data, name)
     for key in ("qpos", "fps"):
         if key not in fields:
             held = ", ".join(sorted(fields)[:8]) or "nothing"
-            raise FormatError(f"{path.name} holds {held} and no '{key}', so it is not a MuJoCo trajectory")
+            raise FormatError(f"{name} holds {held} and no '{key}', so it is not a MuJoCo trajectory; {RETARGET}")
     qpos, nq = fields["qpos"], state_layout(character).nq
     if qpos.dtype.kind != "f" or qpos.ndim != 2 or qpos.shape[1] != nq or len(qpos) == 0:
-        raise FormatError(f"{path.name}: qpos is {qpos.dtype} {list(qpos.shape)}, expected [T, {nq}] for '{character.name}'")
+        raise FormatError(f"{name}: qpos is {qpos.dtype} {list(qpos.shape)}, expected [T, {nq}] for '{character.name}'")
     fps = fields["fps"]
     if fps.size != 1 or fps.dtype.kind not in "fiu" or not 0 < float(fps.item()) < np.inf:
-        raise FormatError(f"{path.name}: fps is {str(fps)[:40]}, expected one positive number")
+        raise FormatError(f"{name}: fps is {str(fps)[:40]}, expected one positive number")
     names = _joints(character)[0]
     if "joint_names" in fields and fields["joint_names"].tolist() != names:
         wrong = next((n for n in fields["joint_names"].ravel().tolist() if n not in names), "another order")
-        raise FormatError(f"{path.name} is of another body: its joints have '{wrong}', character '{character.name}' has not")
+        raise FormatError(f"{name} is of another body: its joints have '{wrong}', character '{character.name}' has not")
     contacts = fields.get("contacts", np.zeros((len(qpos), len(character)), np.float32))
     if contacts.dtype.kind != "f" or contacts.shape != (len(qpos), len(character)):
-        raise FormatError(f"{path.name}: contacts are {list(contacts.shape)}, expected [{len(qpos)}, {len(character)}]")
+        raise FormatError(f"{name}: contacts are {list(contacts.shape)}, expected [{len(qpos)}, {len(character)}]")
     root_pos, root_rot, joint_rot = qpos_to_frames(character, torch.from_numpy(qpos.astype(np.float64)))
-    try:
-        motion = Motion(
-            root_pos.float().contiguous(), root_rot.float(), joint_rot.float(), torch.from_numpy(contacts.astype(np.float32)),
-            fps=float(fps.item()), loops=bool(fields["loops"].all()) if "loops" in fields else False,
-        )  # fmt: skip
-    except ParcError as error:
-        raise type(error)(f"{path.name}: {error}") from None
-    return Clip(path.stem, motion, flat_ground(motion), None, character.name, Provenance(source=path.name))
+    motion = Motion(
+        root_pos.float().contiguous(), root_rot.float(), joint_rot.float(), torch.from_numpy(contacts.astype(np.float32)),
+        fps=float(fps.item()), loops=bool(fields["loops"].all()) if "loops" in fields else False,
+    )  # fmt: skip
+    return Clip(name, motion, flat_ground(motion), None, character.name)
 
 
 def _joints(character: Character) -> tuple[list[str], list[str], list[int], list[int]]:
@@ -108,15 +99,13 @@ def _joints(character: Character) -> tuple[list[str], list[str], list[int], list
     return names, kinds, qpos_start, qvel_start
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
+def _read(data: bytes, name: str) -> dict[str, np.ndarray]:
     try:
-        file = np.load(path, allow_pickle=False)
+        file = np.load(io.BytesIO(data), allow_pickle=False)
         if isinstance(file, np.ndarray):
-            raise FormatError(f"{path.name} is a single array, expected an .npz with qpos and fps")
+            raise FormatError(f"{name} is a single array, expected an .npz with qpos and fps; {RETARGET}")
         with file:
             return {key: file[key] for key in file.files}
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
-        raise FormatError(f"{path.name} is not a readable .npz ({reason})") from None
+        raise FormatError(f"{name} is not a readable .npz ({reason})") from None

@@ -1,0 +1,111 @@
+"""Two-bone inverse kinematics: hip, knee and ankle such that a foot comes to its place and keeps its orientation in the world.
+
+Only legs with a ball at the hip and a hinge at the knee are bent.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from parc.character import rotation
+from parc.character.character import Character
+from parc.character.kinematics import BodyPose
+from parc.generate.frame import FrameState
+
+
+class Legs(NamedTuple):
+    thigh: Tensor
+    """[F] body indices; shin and foot likewise"""
+    shin: Tensor
+    foot: Tensor
+    hip_parent: Tensor
+    upper: Tensor
+    """[F, 3] knee in the thigh's frame"""
+    lower: Tensor
+    """[F, 3] ankle in the shin's frame"""
+    axis: Tensor
+    """[F, 3] of the knee"""
+    joint_order: Tensor
+    """rows of (all joints, new thighs, shins, feet) that make up the new joints"""
+    label_order: Tensor
+    """columns of (labels of all bodies, new labels of the feet) that make up the new labels"""
+
+
+@cache  # captured graphs read these tensors, so none may be dropped
+def legs_of(character: Character, device: torch.device) -> Legs | None:
+    bodies = character.bodies
+    feet = list(character.feet)
+    shins = [bodies[f].parent for f in feet]
+    if not feet or min(shins) < 1:
+        return None
+    thighs = [bodies[s].parent for s in shins]
+    if min(thighs) < 1 or not all(
+        bodies[t].joint.is_ball and bodies[s].joint.is_hinge for t, s in zip(thighs, shins, strict=True)
+    ):
+        return None
+    order = list(range(character.num_joints))
+    for block, group in enumerate((thighs, shins, feet)):
+        for place, body in enumerate(group):
+            order[body - 1] = character.num_joints + block * len(feet) + place
+
+    labels = list(range(len(bodies)))
+    for place, body in enumerate(feet):
+        labels[body] = len(bodies) + place
+
+    def index(values: list[int]) -> Tensor:
+        return torch.tensor(values, device=device)
+
+    def vectors(values: list) -> Tensor:
+        return torch.tensor(values, device=device, dtype=torch.float32)
+
+    return Legs(
+        thigh=index(thighs), shin=index(shins), foot=index(feet), hip_parent=index([bodies[t].parent for t in thighs]),
+        upper=vectors([bodies[s].offset for s in shins]),
+        lower=vectors([bodies[f].offset for f in feet]),
+        axis=vectors([bodies[s].joint.axes[0] for s in shins]),
+        joint_order=index(order), label_order=index(labels),
+    )  # fmt: skip
+
+
+def bend_legs(legs: Legs, state: FrameState, pose: BodyPose, goal: Tensor) -> FrameState:
+    """Thigh, knee and ankle such that the feet's origins are at `goal` [..., F, 3], as far as the legs reach.
+
+    The ankle in the thigh's frame is u + R(axis, k) v. Its squared length holds the knee angle k in u . R v, which is
+    c + A cos k + B sin k = c + M cos(k - p); of the two solutions the knee keeps the side it bends to.
+    """
+    hip = pose.pos.index_select(-2, legs.thigh)
+    u, v, axis = legs.upper, legs.lower, legs.axis
+    c = (u * axis).sum(-1) * (v * axis).sum(-1)
+    a, b = (u * v).sum(-1) - c, (u * torch.linalg.cross(axis, v, dim=-1)).sum(-1)
+    middle, size = torch.atan2(b, a), torch.hypot(a, b)
+    reach2 = (goal - hip).square().sum(-1)
+    cosine = ((0.5 * (reach2 - u.square().sum(-1) - v.square().sum(-1)) - c) / size).clamp(-0.999, 0.9999)
+    shin_now = state.joint_rot.index_select(-3, legs.shin - 1)
+    skew = shin_now - shin_now.mT
+    sine = (torch.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], -1) * axis).sum(-1)
+    knee_now = torch.atan2(sine, shin_now.diagonal(dim1=-2, dim2=-1).sum(-1) - 1.0)
+    side = torch.where(knee_now - middle < 0, -1.0, 1.0)
+    knee = middle + side * torch.acos(cosine)
+    shin = rotation.to_matrix(rotation.from_axis_angle(axis, knee))
+
+    thigh_now = pose.rot.index_select(-3, legs.thigh)
+    ankle = rotation.matrix_rotate(thigh_now, u + rotation.matrix_rotate(shin, v.expand(*knee.shape, 3)))
+    thigh = rotation.matrix_multiply(_shortest_turn(ankle, goal - hip), thigh_now)
+    foot = rotation.matrix_multiply(rotation.matrix_multiply(thigh, shin).mT, pose.rot.index_select(-3, legs.foot))
+    hip_parent = pose.rot.index_select(-3, legs.hip_parent)
+    joints = torch.cat([state.joint_rot, rotation.matrix_multiply(hip_parent.mT, thigh), shin, foot], -3)
+    return state._replace(joint_rot=joints.index_select(-3, legs.joint_order))
+
+
+def _shortest_turn(a: Tensor, b: Tensor) -> Tensor:
+    """Rotation matrices that take the direction of a to that of b: I + [w] + [w]^2 / (1 + a.b) with w = a x b."""
+    a = functional.normalize(a, dim=-1)
+    b = functional.normalize(b, dim=-1)
+    x, y, z = torch.linalg.cross(a, b, dim=-1).unbind(-1)
+    zero = torch.zeros_like(x)
+    w = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).unflatten(-1, (3, 3))
+    factor = 1 / (1 + (a * b).sum(-1)).clamp_min(1e-4)
+    return torch.eye(3, device=a.device) + w + factor[..., None, None] * rotation.matrix_multiply(w, w)

@@ -1,0 +1,213 @@
+"""A place to try out motions: the generator writes some, simulated bodies follow them, and every step is kept.
+
+Motions are written in four ways. *From the body*: the generator goes on after the two last simulated frames, so that plan and
+body agree. *From the plan*: it goes on after the frames of the reference that the body follows, which then has no seam.
+*Held*: what is left of that reference is kept to its end, and only then written on. It was followed well so far, and one window
+is enough. *Pause*: from the body, but with nowhere to go. Standing still is nearly always possible, and from there most things
+are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from parc.generate.frame import FrameState
+from parc.generate.generator import Generator
+from parc.generate.network import PAST_FRAMES
+from parc.generate.rollout import PathRunner, RolloutSettings
+from parc.live.branch import Branch
+from parc.live.follower import Follower, Reference, Snapshot
+from parc.path.follow import PathBatch
+from parc.path.path import TerrainPath
+from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.track.policy import TrainedActor
+from parc.traverse.critic import Critic
+
+Origin = Literal["held", "plan", "body", "pause"]
+REACH = 4.0
+"""m along the path that a body may have come since its progress was last known"""
+
+
+class Trial(NamedTuple):
+    """K bodies that followed their references for S steps."""
+
+    states: Snapshot
+    """[K, S + 1, ...]"""
+    reference: Reference
+    """[K]"""
+    survived: Tensor
+    """[K] steps before the reference was lost"""
+    error: Tensor
+    """[K, S] m, mean distance of the bodies from the reference's, root-relative"""
+    drift: Tensor
+    """[K, S] m, distance of the root from the reference's"""
+    value: Tensor
+    """[K] of the tracker's value function after `commit` steps; 0 without a critic"""
+
+
+class GivenUp(Exception):
+    """Nobody wants the plan any more."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where to and on what."""
+
+    terrain: Terrain
+    path: TerrainPath
+    progress: float
+    """m along the path, of the character when the plan was asked for"""
+
+
+class Stage:
+    def __init__(
+        self,
+        generator: Generator,
+        trained: TrainedActor,
+        critic: Critic | None,
+        terrain: Terrain,
+        bodies: int,
+        rollout: RolloutSettings,
+    ) -> None:
+        self.generator, self.critic, self.rollout = generator, critic, rollout
+        self.follower = Follower(trained, terrain, bodies, threads=2)
+        self._terrain = terrain
+
+    @torch.no_grad()
+    def write(
+        self,
+        ground: Ground,
+        leaves: Sequence[Branch],
+        origins: Sequence[Origin],
+        frames: int,
+        random: torch.Generator,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> FrameState:
+        """A motion [K, frames, ...] after each leaf; frame 0 is the leaf's last. Those that hold their reference come first."""
+        rows = list(zip(leaves, origins, strict=True))
+        held = [leaf for leaf, origin in rows if origin == "held"]
+        assert [origin for _, origin in rows[: len(held)]] == ["held"] * len(held)
+        if any(_left(leaf) < PAST_FRAMES for leaf in held):
+            rows, held = [(leaf, "plan" if origin == "held" else origin) for leaf, origin in rows], []
+        written = []
+        if held:
+            runner = self._runner(ground, len(held))
+            written.append(self._after(runner, ground, [self._rest(leaf) for leaf in held], None, frames, random, is_wanted))
+        if len(rows) > len(held):
+            rows = rows[len(held) :]
+            runner = self._runner(ground, len(rows))
+            pasts = [self._past(leaf, origin) for leaf, origin in rows]
+            for row, (leaf, origin) in enumerate(rows):
+                if origin == "pause":
+                    runner.paths.points[row] = leaf.last.qpos[:3]
+                    runner.paths.length[row] = 0.0
+            written.append(self._after(runner, ground, pasts, 1, frames, random, is_wanted))
+        return FrameState(*(torch.cat(parts) for parts in zip(*written, strict=True)))
+
+    @torch.no_grad()
+    def begin(self, ground: Ground, count: int, frames: int, random: torch.Generator) -> FrameState:
+        """Motions out of nothing, at the beginning of the path."""
+        runner = self._runner(ground, count)
+        runner.reset(None, random)
+        return self._written(runner, [], frames, random, lambda: True)
+
+    @torch.no_grad()
+    def follow(
+        self,
+        terrain: Terrain,
+        states: list[Snapshot],
+        reference: Reference,
+        steps: int,
+        commit: int,
+        is_wanted: Callable[[], bool] = lambda: True,
+        first: int = 0,
+    ) -> Trial:
+        """`first` is the frame of the references at which the bodies should be."""
+        follower = self.follower
+        if terrain is not self._terrain:
+            self._terrain = terrain
+            follower.set_terrain(terrain)
+        follower.put(*states)
+        follower.follow(reference, first)
+        kept = [follower.snapshots()]
+        error, drift = [], []
+        alive = torch.ones(follower.bodies, dtype=torch.bool)
+        survived = torch.zeros(follower.bodies, dtype=torch.long)
+        value = torch.zeros(follower.bodies)
+        for step in range(steps):
+            if not is_wanted():
+                raise GivenUp
+            follower.step()
+            tracking = follower.tracking()
+            alive = alive & ~tracking.lost
+            survived += alive
+            kept.append(follower.snapshots())
+            error.append(tracking.error)
+            drift.append(tracking.root)
+            if step + 1 == commit and self.critic is not None:
+                value = self.critic(follower.observe())
+        states_of_all = Snapshot(*(torch.stack(parts, 1) for parts in zip(*kept, strict=True)))
+        return Trial(states_of_all, reference, survived, torch.stack(error, 1), torch.stack(drift, 1), value)
+
+    @staticmethod
+    def progress(paths: PathBatch, ground: Ground, xy: Tensor) -> Tensor:
+        """m along the path [K] of bodies at xy [K, 2]."""
+        return paths.advance(torch.full_like(paths.length, ground.progress), xy.to(paths.length.device), REACH)
+
+    def _after(
+        self,
+        runner: PathRunner,
+        ground: Ground,
+        heads: list[FrameState],
+        kept: int | None,
+        frames: int,
+        random: torch.Generator,
+        is_wanted: Callable[[], bool],
+    ) -> FrameState:
+        """The last `kept` frames of each head (None: all), then what the generator writes after it, [K, frames, ...]."""
+        short = min(len(head.root_pos) for head in heads)
+        head = FrameState(*(torch.stack([part[:short] for part in parts]) for parts in zip(*heads, strict=True)))
+        runner.reset(head.narrow(short - PAST_FRAMES, PAST_FRAMES), random)
+        runner.progress.copy_(self.progress(runner.paths, ground, head.root_pos[:, -1, :2]))
+        own = head if kept is None else head.narrow(short - kept, kept)
+        return self._written(runner, [own], frames, random, is_wanted)
+
+    def _past(self, leaf: Branch, origin: Origin) -> FrameState:
+        """[2, ...] the frames that a motion goes on after."""
+        if origin in ("body", "pause"):
+            return leaf.last.frames(self.follower.character)
+        at = min(leaf.first + leaf.end, len(leaf.reference) - 1)
+        begin = max(at + 1 - PAST_FRAMES, 0)
+        return FrameState(*(part[0, begin : begin + PAST_FRAMES] for part in leaf.reference.frames))
+
+    def _rest(self, leaf: Branch) -> FrameState:
+        """[n, ...] what is left of its reference from the leaf's last frame on."""
+        return FrameState(*(part[0, leaf.first + leaf.end :] for part in leaf.reference.frames))
+
+    def _runner(self, ground: Ground, count: int) -> PathRunner:
+        bank, path = TerrainBatch.stack([ground.terrain]), PathBatch.stack([ground.path])
+        return PathRunner(self.generator, bank, path, count, self.rollout, use_graph=False)
+
+    def _written(
+        self,
+        runner: PathRunner,
+        parts: list[FrameState],
+        frames: int,
+        random: torch.Generator,
+        is_wanted: Callable[[], bool],
+    ) -> FrameState:
+        have = sum(part.root_pos.shape[1] for part in parts)
+        while have < frames:
+            if not is_wanted():
+                raise GivenUp
+            parts.append(FrameState(*(part.clone() for part in runner.step(random))))
+            have += self.rollout.keep
+        return FrameState(*(torch.cat(each, 1)[:, :frames].cpu() for each in zip(*parts, strict=True)))
+
+
+def _left(leaf: Branch) -> int:
+    """Frames of its reference from the leaf's last on."""
+    return len(leaf.reference) - (leaf.first + leaf.end)
