@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from parc.character import humanoid
 from parc.cli.main import COMMANDS, main
@@ -18,6 +20,7 @@ from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.dataset.convert.native import write_native
 from parc.dataset.stroll import stroll
+from parc.models import shipped_generator
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 
@@ -258,12 +261,28 @@ def test_wrong_options_get_one_sentence(terrain_file: Path, tmp_path: Path, caps
     out = tmp_path / "x.terrain"
     assert "--boxxes" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--boxxes", "3"], capsys)
     assert "banana" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--seed", "banana"], capsys)
+    for words, told in (
+        (["loop", "run", "--iterations", "two"], "--iterations is 'two', expected a whole number;"),
+        (["loop", "run", "--seed=1.5", "--json"], "--seed is '1.5', expected a whole number;"),
+        (["evaluate", "--limit", "ten", "20", "--quick"], "--limit is 'ten 20', expected numbers;"),
+        (["evaluate", "--blend", "x_y"], "--blend is 'x_y', expected a number;"),
+    ):
+        assert told in sentence_of(words, capsys)
     assert "-1" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--seed", "-1"], capsys)
     assert ".xyz" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--picture", str(tmp_path / "p.xyz")], capsys)
     assert "terrain nonsense" in sentence_of(["terrain", "nonsense"], capsys)
     assert not out.exists(), "nothing is written before the options are checked"
     assert "folder" in sentence_of(["path", str(tmp_path)], capsys)
     assert "folder" in sentence_of(["path", str(terrain_file), "-o", str(tmp_path)], capsys)
+
+
+def test_weights_that_are_missing_get_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """torch tells it in several."""
+    with safe_open(shipped_generator(), "pt") as file:
+        header, weights = file.metadata(), {name: file.get_tensor(name) for name in sorted(file.keys())[1:]}
+    save_file(weights, tmp_path / "lacks.safetensors", header)
+    words = ["loop", str(tmp_path / "run"), "--preset", "tiny", "--generator", str(tmp_path / "lacks.safetensors")]
+    assert "does not hold the weights" in sentence_of(words, capsys)
 
 
 def test_what_a_format_drops_is_told(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

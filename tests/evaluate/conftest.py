@@ -65,7 +65,7 @@ def make_run(folder: Path, iterations: int, corrected: bool = True, unfinished: 
     """A run of the loop as its ledger leaves it, with models that were never trained; `unfinished` stages are left out."""
     import json
 
-    settings = {"name": "tiny", "iterations": iterations, "physics_correction": corrected, "seed": 0}
+    settings = {"name": "tiny", "plans": [], "iterations": iterations, "physics_correction": corrected, "seed": 0}
     values = {"settings": settings, "sources": {"dataset": None, "generator": None, "tracker": None}}
     write_bytes_atomically(folder / RUN, json.dumps(values).encode())
     ledger = Ledger(folder)

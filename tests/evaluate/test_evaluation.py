@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def test_parts_of_the_whole_print_json(evaluated: Path, runs, clips, capsys) -> 
         captured = capsys.readouterr()
         assert not captured.err, "nothing is measured again"
         row = json.loads(captured.out.splitlines()[-1])[key][-1]
+        assert "took" not in row, "what is printed is the same when measured again"
         same = whole["blending"]["rows"][-1] if words == "blending" else whole[key][-1]
         if words == "tracker":
             assert row["joint_error"] == pytest.approx(same["joint_error"], rel=1e-6)
@@ -195,7 +197,22 @@ def test_a_wrong_model_is_refused_before_anything_is_measured(models: Path, tmp_
     (tmp_path / "file").write_text("")
     assert main(["evaluate", str(models / "a.safetensors"), "-o", str(tmp_path / "file")]) == 2
     assert "is a file, expected a folder" in capsys.readouterr().err
+    assert main(["evaluate", str(models / "a.safetensors"), "-o", str(tmp_path / "out"), "--threads", "-1"]) == 2
+    assert "-1 threads were asked for, expected 0" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_at_once(models: Path, tmp_path: Path, capsys) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", str(disk)], capture_output=True).returncode:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        assert main(["evaluate", str(models / "a.safetensors"), "-o", str(disk / "new" / "out")]) == 2
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "disk' cannot be written to" in line
 
 
 def test_quick_is_smaller_than_the_whole() -> None:

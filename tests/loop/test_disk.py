@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from parc.cli.main import main
 from parc.loop import LoopError, preset, run_loop
@@ -79,3 +80,22 @@ def test_file_in_place_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["loop", str(tmp_path / "run"), "--preset", "tiny", "--device", "cpu"]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1 and "cannot be written to" in lines[0] and "run" in lines[0]
+
+
+def test_a_lost_gpu(finished: Path, tmp_path: Path, dataset_hashes) -> None:
+    """torch's own errors, wherever in a run they come up."""
+    folder = Path(shutil.copytree(finished, tmp_path / "run"))
+    undo(folder, ["recording", "dataset"])
+    for error, told in (
+        (torch.AcceleratorError("CUDA error: unspecified launch failure\nCompile with"), "was lost (CUDA error: unspecified"),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB."), "has too little memory (CUDA out of memory"),
+    ):
+
+        def fail(iteration: int, error: RuntimeError = error) -> None:
+            raise error
+
+        with pytest.raises(LoopError) as caught:
+            run_loop(folder, preset("tiny"), after_iteration=fail)
+        assert told in str(caught.value) and "\n" not in str(caught.value) and "nothing finished" in str(caught.value)
+    run_loop(folder, preset("tiny"))
+    assert dataset_hashes(folder) == dataset_hashes(finished)

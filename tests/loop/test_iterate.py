@@ -13,6 +13,7 @@ import torch
 from parc.character import Character, humanoid
 from parc.character.character import Body
 from parc.character.shape import Sphere
+from parc.cli.main import main
 from parc.dataset import Dataset, DatasetWriter
 from parc.errors import CharacterError, DatasetError, ParcError, SettingsError
 from parc.generate.generator import Generator, GeneratorSettings
@@ -185,3 +186,5 @@ def test_presets_are_what_they_say() -> None:
         preset("huge")
     with pytest.raises(SettingsError, match="0 iterations"):
         dataclasses.replace(preset("tiny"), iterations=0)
+    assert main(["loop", "nowhere", "--iterations", "0"]) == 2
+    assert not Path("nowhere").exists()

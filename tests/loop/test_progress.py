@@ -47,6 +47,15 @@ def test_no_run_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("content", ["junk", "[1]", "{}", '{"settings": {}, "sources": {}}'])
+@pytest.mark.parametrize("command", ["status", "loop", "evaluate"])
+def test_a_damaged_run_is_one_sentence(command: str, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text(content)
+    assert main([command, str(tmp_path)]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and "run.json cannot be read" in lines[0]
+
+
 def test_the_figure_shows_what_the_stages_made(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", str(finished), "--figure", str(tmp_path / "loop.svg")]) == 0
     drawn = ElementTree.parse(tmp_path / "loop.svg")

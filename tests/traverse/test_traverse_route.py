@@ -1,5 +1,7 @@
 """Routes avoid what is hard where there is a way around, and are the cheapest."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,9 @@ from scipy.sparse.csgraph import dijkstra
 
 from parc.errors import SettingsError
 from parc.path import CostSettings, NavigationGraph, PlanSettings
+from parc.path.astar import Route
 from parc.terrain import RandomBoxes, Terrain, random_boxes
-from parc.traverse.route import RouteSettings, cell_under, ends_of, plan_random_route, plan_route
+from parc.traverse.route import RouteSettings, cell_under, ends_of, plan_random_route, plan_route, straight_at_climbs
 
 QUIET = PlanSettings(cost=CostSettings(c_max=0.0))
 
@@ -34,10 +37,15 @@ def test_a_blocked_gate_is_not_taken() -> None:
     assert float(path.nodes[:, 2].max()) == 1.5
 
 
+def _askew(graph: NavigationGraph, edge: int, rise: float) -> bool:
+    (i, j), (k, m) = graph.cell_of(int(graph.sources[edge])), graph.cell_of(int(graph.targets[edge]))
+    return i != k and j != m and rise > 0.3 and not graph.is_jump[edge]
+
+
 def test_the_route_is_the_cheapest_with_effort() -> None:
     """Oracle: Dijkstra of scipy over the same edge costs, written out by hand."""
     terrain = random_boxes(RandomBoxes(), np.random.default_rng(3))
-    settings = RouteSettings(plan=QUIET)
+    settings = RouteSettings(plan=QUIET, straight=False)
     graph = NavigationGraph.of(terrain, settings.plan.graph)
     z = terrain.heights.double().flatten().numpy()
     rise = z[graph.targets] - z[graph.sources]
@@ -47,6 +55,7 @@ def test_the_route_is_the_cheapest_with_effort() -> None:
         + 12 * np.clip(rise - 0.3, 0, None)
         + 4 * np.clip(-rise - 0.6, 0, None)
         + 3 * graph.is_jump
+        + 4 * np.array([_askew(graph, k, rise[k]) for k in range(len(rise))])
     )
     distance = dijkstra(
         csr_matrix((cost, (graph.sources, graph.targets)), shape=(graph.num_nodes,) * 2), indices=graph.node((1, 1))
@@ -80,3 +89,30 @@ def test_a_small_map_is_crossed_too() -> None:
 def test_negative_effort_is_refused() -> None:
     with pytest.raises(SettingsError, match="none below 0"):
         RouteSettings(climb=-1.0)
+
+
+def test_climbs_are_met_head_on_and_left_straight_where_there_is_room() -> None:
+    heights = torch.zeros(9, 9)
+    heights[4:, :] = 1.0
+    route = Route(((3, 1), (3, 2), (4, 2), (4, 3), (4, 4)), (False,) * 4, 0.0, 0)
+    cells = straight_at_climbs(Terrain(heights, torch.zeros(2)), route, 0.3).cells
+    assert cells == ((3, 1), (2, 2), (3, 2), (4, 2), (5, 2), (4, 3), (4, 4))
+    heights[5, 2], heights[2, 2] = 2.0, -1.0
+    assert straight_at_climbs(Terrain(heights, torch.zeros(2)), route, 0.3) == route
+    assert straight_at_climbs(Terrain(heights, torch.zeros(2)), route, 1.5) == route, "no climb, no change"
+
+
+def test_a_climb_across_a_corner_costs_more() -> None:
+    heights = torch.zeros(9, 9)
+    heights[4:, 4:] = 0.6
+    ground = Terrain(heights, torch.zeros(2))
+
+    def crossings(askew: float) -> int:
+        settings, found = RouteSettings(askew=askew, straight=False), 0
+        for seed in range(20):
+            path = plan_route(ground, (2, 2), (6, 6), np.random.default_rng(seed), settings)
+            cells = [cell_under(ground, node[:2]) for node in path.nodes]
+            found += any(heights[a] < heights[b] and a[0] != b[0] and a[1] != b[1] for a, b in pairwise(cells))
+        return found
+
+    assert crossings(0.0) > 0 and crossings(4.0) == 0

@@ -44,6 +44,47 @@ class BenchPhysics(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BenchGenerator(Command):
+    """The generator: milliseconds of a window of half a second by number of motions, windows a second in training."""
+
+    batches: tuple[int, ...] = ()
+    """motions at once; (1, 32) on the CPU and (1, 32, 2048) on a GPU if none are given"""
+    train_batch: int = 0
+    """windows of a training step; 0: 16 on the CPU, 1024 on a GPU"""
+    seconds: float = 2.0
+    """of measurement for each number"""
+    compile: bool = False
+    """fuse the work with torch.compile first"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.bench.generator import bench_generator
+
+        batches, train_batch = self.batches or None, self.train_batch or None
+        return bench_generator(self.torch_device, self.seed, batches, train_batch, self.seconds, self.compile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchCorrect(Command):
+    """Kinematic correction: milliseconds of an iteration for many clips at once."""
+
+    clips: int = 0
+    """at once; 0: 2 on the CPU, 32 on a GPU"""
+    seconds: float = 10.0
+    """length of a clip"""
+    iterations: int = 0
+    """0: 20 on the CPU, 1000 on a GPU"""
+    compile: bool = False
+    """fuse the work with torch.compile first"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.bench.optimise import bench_optimise
+
+        return bench_optimise(
+            self.torch_device, self.seed, self.clips or None, self.seconds, self.iterations, compiled=self.compile
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchTracker(Command):
     """Training a tracker: milliseconds of each stage, samples a second in all."""
 

@@ -1,5 +1,6 @@
 """`parc evaluate` and its parts: the paper's tables on the fixed test set."""
 
+import os
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from parc.evaluate.evaluation import EvaluationSettings, Evaluator
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
-_FOR_THE_PAGE = ("displacement", "goal_by_terrain", "by_motion", "by_clip", "settings")
-"""in evaluation.json, but not printed"""
+_NOT_PRINTED = ("displacement", "goal_by_terrain", "by_motion", "by_clip", "settings", "took")
+"""too long (they are in evaluation.json), or, as the time it took, not the same when measured again"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +62,7 @@ class _Evaluation(Command):
         field = find_contenders(self.sources)
         check_models(field, character)
         out = self.out or (Path("out/evaluation") if field.run is None else field.run / "evaluation")
-        if out.exists() and not out.is_dir():
-            from parc.errors import SettingsError
-
-            raise SettingsError(f"'{out}' is a file, expected a folder for the results")
+        _check_folder(out)
         with workers_at(self.cluster, self.torch_device) as workers:
             evaluator = Evaluator(out, settings, character, self.torch_device, self.threads, _tell, workers)
             return self._evaluate(field, evaluator, out, character)
@@ -197,6 +195,17 @@ class EvaluateBlending(_Evaluation):
         _show_generators(result["rows"], f"Table 3: blending ({result['label']})")
 
 
+def _check_folder(out: Path) -> None:
+    """That results can be written, before hours of measuring and not after."""
+    from parc.errors import SettingsError
+
+    there = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise SettingsError(f"'{there}' is a file, expected a folder for the results")
+    if not os.access(there, os.W_OK):
+        raise SettingsError(f"'{there}' cannot be written to, expected a folder for the results; -o names another")
+
+
 def _tell(what: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
@@ -217,7 +226,7 @@ def _clips(source: Path | None, character: "Character") -> list:
 
 def _printed(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _printed(v) for k, v in value.items() if k not in _FOR_THE_PAGE}
+        return {k: _printed(v) for k, v in value.items() if k not in _NOT_PRINTED}
     return [_printed(v) for v in value] if isinstance(value, list | tuple) else value
 
 

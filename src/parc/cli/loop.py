@@ -95,7 +95,7 @@ class Loop(Command):
         return (
             replace(
                 settings,
-                iterations=self.iterations or begun.get("iterations", settings.iterations),
+                iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
                 seed=begun.get("seed", 0) if self.seed is None else self.seed,
                 physics_correction=begun.get("physics_correction", True) and not self.no_physics_correction,
                 shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,

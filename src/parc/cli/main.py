@@ -8,6 +8,7 @@ import dataclasses
 import errno
 import importlib
 import io
+import itertools
 import os
 import re
 import sys
@@ -74,6 +75,8 @@ COMMANDS = {
     "bench sdf": _Entry("bench", "BenchSdf", "speed of distances to the terrain"),
     "bench plan": _Entry("bench", "BenchPlan", "speed of path planning"),
     "bench physics": _Entry("bench", "BenchPhysics", "speed of the simulated world"),
+    "bench generator": _Entry("bench", "BenchGenerator", "speed of the generator and of its training"),
+    "bench correct": _Entry("bench", "BenchCorrect", "speed of the kinematic correction"),
     "bench scaling": _Entry("bench", "BenchScaling", "hours of an iteration on 1, 8 and 64 GPUs, from measured rates"),
     "bench tracker": _Entry("bench", "BenchTracker", "speed of training a tracker"),
 }
@@ -146,7 +149,7 @@ def _read_options(read, command_class: type, options: list[str], name: str):
     lines = [line for line in lines if line.strip() and "───" not in line and "---" not in line]
     lines = [line for line in lines if f"parc {name} --help" not in line and "For full helptext" not in line]
     words = " ".join(line.strip() for line in lines).rstrip(".") or "the options cannot be read"
-    told = _unknown(command_class, options) or _missing(lines, name) or words
+    told = _unknown(command_class, options) or _missing(lines, name) or _mistyped(words, options) or words
     _fail(f"{told}; see `parc {name} --help`")
     return None
 
@@ -158,6 +161,19 @@ def _unknown(command_class: type, options: list[str]) -> str:
     wrong = next((word for word in given if word not in ("--", "--help", *known) and f"--{word[5:]}" not in known), None)
     near = get_close_matches(wrong or "", known, n=1, cutoff=0.7)
     return f"there is no option {wrong}" + (f" (did you mean {near[0]}?)" if near else "") if wrong else ""
+
+
+def _mistyped(words: str, options: list[str]) -> str:
+    """The option whose value is no number, as in "--iterations is 'two', expected a whole number"."""
+    found = re.search(r"Error parsing (--[\w-]+):.* Argument helptext: \1 (.*)", words)
+    kind = re.search(r"(\[?)\b(INT|FLOAT)\b", found[2]) if found else None
+    if found is None or kind is None:
+        return ""
+    given = [part for word in options for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    after = itertools.dropwhile(lambda word: word.replace("_", "-") != found[1], given)
+    value = " ".join(itertools.takewhile(lambda word: not word.startswith("--"), itertools.islice(after, 1, None)))
+    number = "whole number" if kind[2] == "INT" else "number"
+    return f"{found[1]} is '{value}', expected {f'{number}s' if kind[1] else f'a {number}'}"
 
 
 def _missing(lines: list[str], command: str) -> str:
@@ -177,7 +193,8 @@ def _missing(lines: list[str], command: str) -> str:
 
 
 def _fail(sentence: str) -> int:
-    print(f"parc: {sentence}", file=sys.stderr)
+    line = re.sub(r"\s*\n\s*", " ", sentence.strip())  # torch tells what is wrong with weights in several
+    print(f"parc: {line}", file=sys.stderr)
     return 2
 
 

@@ -86,6 +86,8 @@ class Evaluator:
         on_part: Callable[[str], object] = lambda what: None,
         workers: Workers = LOCAL,
     ) -> None:
+        if threads < 0:
+            raise SettingsError(f"{threads} threads were asked for, expected 0 (all cores) or more")
         self.settings, self.character, self.device, self.threads = settings, character, torch.device(device), threads
         self.store, self.on_part, self.workers = PartStore(out), on_part, workers
         self._cases: list[TestCase] | None = None

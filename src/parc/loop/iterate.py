@@ -114,6 +114,8 @@ def run_loop(
             return _Run(folder, settings, sources, character, str(device), machines).all(after_iteration)
     except OSError as error:
         raise _as_sentence(error, folder) from error
+    except (torch.AcceleratorError, torch.OutOfMemoryError) as error:
+        raise _gpu_sentence(error, folder) from error
 
 
 class _Run:
@@ -346,3 +348,10 @@ def _as_sentence(error: OSError, folder: Path) -> LoopError:
     what = "cannot be written to" if error.errno in _NOT_WRITABLE else "was left"
     where = f" '{error.filename}'" if error.filename else ""
     return LoopError(f"{folder} {what}:{where} {error.strerror or error}; nothing finished is lost, and the same command goes on")
+
+
+def _gpu_sentence(error: RuntimeError, folder: Path) -> LoopError:
+    """A GPU that was lost or has no memory left; this process can no longer use it, a new one may."""
+    what = "has too little memory" if isinstance(error, torch.OutOfMemoryError) else "was lost"
+    first = str(error).strip().partition("\n")[0].rstrip(".")
+    return LoopError(f"the GPU {what} ({first}); nothing finished in {folder} is lost, and the same command goes on")

@@ -47,11 +47,20 @@ def read_run(folder: Path | str) -> dict[str, Any]:
     """run.json: settings and sources of a run."""
     file = Path(folder) / RUN
     try:
-        return json.loads(file.read_bytes())
+        run = json.loads(file.read_bytes())
+        if not _is_run(run):
+            raise ValueError("settings and sources of a run were expected")
+        return run
     except FileNotFoundError:
         raise LoopError(f"{folder} holds no run; `parc loop {folder}` begins one") from None
     except (OSError, ValueError) as error:
         raise LoopError(f"{file} cannot be read ({error})") from None
+
+
+def _is_run(run: Any) -> bool:
+    if not isinstance(run, dict) or not isinstance(run.get("sources"), dict) or not isinstance(run.get("settings"), dict):
+        return False
+    return {"name", "plans", "iterations", "physics_correction", "seed"} <= run["settings"].keys()
 
 
 def read_progress(folder: Path | str) -> Progress:

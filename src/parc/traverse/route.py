@@ -3,20 +3,24 @@
 The paper's cost hardly minds heights: a wall of 2 m costs 0.6 more than flat ground, so routes climb walls that a short detour
 avoids. For synthesis that is wanted; to get across it is not. Each edge costs more here by
 
-    effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump]
+    effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump] + askew [climbs across a corner]
 
 The effort is never negative, so the lower bound that guides A* still holds and the route is the cheapest.
+
+People climb facing the wall. A path that turns along the edge as soon as it is up tells the generator to head sideways while it
+hangs there, and it never gets its knee over: where there is room, the route goes one cell straight on before and after a climb.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from torch import Tensor
 
 from parc.errors import PathError, SettingsError
-from parc.path.astar import cheapest_route
+from parc.path.astar import Route, cheapest_route
 from parc.path.cost import draw_costs
 from parc.path.endpoint import EndpointSettings, random_endpoints
 from parc.path.graph import Cell, NavigationGraph
@@ -24,6 +28,8 @@ from parc.path.path import TerrainPath
 from parc.path.plan import PlanSettings, waypoints
 from parc.terrain.terrain import Terrain
 
+LEVEL = 0.2
+"""m of height between cells that count as level"""
 SMALL_MAP = 0.7
 """share of the diagonal that start and goal are apart on a small map"""
 
@@ -40,6 +46,10 @@ class RouteSettings:
     """m"""
     jump: float = 3.0
     """cost of a jump"""
+    askew: float = 4.0
+    """cost of a climb from one cell to another that only touch at a corner"""
+    straight: bool = True
+    """go one cell straight on before and after a climb, where there is room"""
     block: float = 6.0
     """cost of a cell where a try has ended"""
     plan: PlanSettings = field(default_factory=PlanSettings)
@@ -68,13 +78,42 @@ def plan_route(
     effort = settings.climb * np.maximum(rise - settings.easy_climb, 0) + settings.drop * np.maximum(
         -rise - settings.easy_drop, 0
     )
+    columns = terrain.size[1]
+    sideways = (graph.sources // columns != graph.targets // columns) & (graph.sources % columns != graph.targets % columns)
+    effort = effort + settings.askew * (sideways & ~graph.is_jump & (rise > settings.easy_climb))
     costs = draw_costs(graph, settings.plan.cost, rng) + effort + settings.jump * graph.is_jump
     if blocked:
         price = np.zeros(graph.num_nodes)
         for cell, factor in blocked.items():
             price[graph.node(cell)] = settings.block * factor
         costs = costs + price[graph.targets]
-    return waypoints(terrain, cheapest_route(graph, costs, start, goal, settings.plan.cost))
+    route = cheapest_route(graph, costs, start, goal, settings.plan.cost)
+    return waypoints(terrain, straight_at_climbs(terrain, route, settings.easy_climb) if settings.straight else route)
+
+
+def straight_at_climbs(terrain: Terrain, route: Route, easy: float) -> Route:
+    """The route with a cell more before and after each climb over `easy` m, in its direction, where that is level with it."""
+    heights, (rows, columns) = terrain.heights.tolist(), terrain.size
+
+    def level(cell: Cell, with_cell: Cell) -> bool:
+        inside = 0 <= cell[0] < rows and 0 <= cell[1] < columns
+        return inside and abs(heights[cell[0]][cell[1]] - heights[with_cell[0]][with_cell[1]]) <= LEVEL
+
+    given = route.cells
+    cells, is_jump = list(given[:1]), []
+    for k, ((here, there), jump) in enumerate(zip(pairwise(given), route.is_jump, strict=True)):
+        step = there[0] - here[0], there[1] - here[1]
+        climbs = not jump and heights[there[0]][there[1]] - heights[here[0]][here[1]] > easy
+        before, after = (here[0] - step[0], here[1] - step[1]), (there[0] + step[0], there[1] + step[1])
+        if climbs and k and not route.is_jump[k - 1] and given[k - 1] != before and level(before, here):
+            cells[-1:] = [before, here]
+            is_jump.append(False)
+        cells.append(there)
+        is_jump.append(jump)
+        if climbs and k + 2 < len(given) and not route.is_jump[k + 1] and given[k + 2] != after and level(after, there):
+            cells.append(after)
+            is_jump.append(False)
+    return replace(route, cells=type(given)(cells), is_jump=type(route.is_jump)(is_jump))
 
 
 def plan_random_route(terrain: Terrain, rng: np.random.Generator, settings: RouteSettings = RouteSettings()) -> TerrainPath:

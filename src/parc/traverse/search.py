@@ -59,8 +59,8 @@ class SearchSettings:
     """control steps before a loss that are not kept either"""
     shortest: int = 6
     """control steps: a candidate good for fewer is dropped"""
-    stall: int = 4
-    """rounds without getting on after which a try is over"""
+    stall: int = 8
+    """rounds without getting on after which a try is over; a climb or a way down takes 3 s, five rounds"""
     pace: float = 0.4
     """m of progress that a second is worth"""
     survival: float = 1.5
