@@ -152,3 +152,22 @@ def test_bad_input_is_one_sentence(walks: Path, tmp_path: Path, capsys, words: l
     assert main(["dataset", words[0], str(walks), *more, "--device", "cpu"]) == 2
     error = capsys.readouterr().err.strip()
     assert said in error and len(error.splitlines()) == 1
+
+
+def test_a_warning_that_many_rows_share_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from parc.cli.dataset import Build
+
+    warnings = {"a": ["rest pose"], "b": ["rest pose", "falls as if at 76 fps"]}
+    result = {
+        "refused": {},
+        "warnings": warnings,
+        "removed": [],
+        "kept": 2,
+        "minutes": 1.0,
+        "out": "D0",
+        "card": "c",
+        "medians": {},
+    }
+    Build(shortlist=Path("s.csv"), out=Path("D0")).show(result)
+    told = capsys.readouterr().out.splitlines()
+    assert "  2 rows warning: rest pose" in told and "  b warning: falls as if at 76 fps" in told

@@ -64,8 +64,12 @@ class Build(Command):
     def show(self, result: dict[str, Any]) -> None:
         for name, reason in result["refused"].items():
             print(f"  {name} {reason}")
+        warned: dict[str, list[str]] = {}
         for name, warnings in result["warnings"].items():
-            print(f"  {name} warning: {'; '.join(warnings)}")
+            for warning in warnings:
+                warned.setdefault(warning, []).append(name)
+        for warning, names in warned.items():
+            print(f"  {names[0] if len(names) == 1 else f'{len(names)} rows'} warning: {warning}")
         if result["removed"]:
             print(f"taken out, as they are no longer on the list: {', '.join(result['removed'])}")
         print(f"{result['kept']} clips kept, {result['minutes']:.1f} minutes, in {result['out']}; medians:")

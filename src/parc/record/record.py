@@ -188,7 +188,9 @@ def _choose(character: Character, clip: Clip, near: Tensor, attempts: Sequence[A
         longest = max(left, key=lambda a: len(a.motion))
         held = f"{len(longest.motion) / clip.motion.fps:.2f} s from frame {longest.start}"
         wanted = (
-            f"no stretch of {settings.stretch.shortest:g} s was held" if settings.stretch.salvage else "its end was not reached"
+            f"no stretch of {settings.stretch.shortest:g} s was held after {settings.attempt.settle} frames to settle"
+            if settings.stretch.salvage
+            else "its end was not reached"
         )
         reasons.append(f"{wanted}; the longest run was {held}")
     return [(s, j.losses) for s, j in judged], reasons
