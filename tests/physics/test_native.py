@@ -7,10 +7,10 @@ import torch
 
 from parc.character.humanoid import humanoid
 from parc.errors import SettingsError, TerrainError
+from parc.motion.qpos import qpos_to_bodies, qpos_to_dof, standing_qpos
 from parc.physics.contract import Contract
 from parc.physics.model import HALF_HEIGHT, add_character, add_ground_box, compile_spec, new_spec, root_height
 from parc.physics.native import NativeWorld
-from parc.physics.state import qpos_to_bodies, qpos_to_dof, standing_qpos
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 FEET = list(humanoid().feet)

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from parc.character.humanoid import humanoid
+from parc.motion.qpos import standing_qpos
 from parc.physics.contract import Contract
 from parc.physics.model import WINDOW, root_height
 from parc.physics.native import NativeWorld
-from parc.physics.state import standing_qpos
 from parc.physics.window import window_boxes
 from parc.terrain.terrain import Terrain, TerrainBatch
 

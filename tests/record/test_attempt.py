@@ -9,9 +9,9 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
+from parc.motion.qpos import frames_to_qpos
 from parc.physics.contract import ContractError
 from parc.physics.engine import make_world
-from parc.physics.state import frames_to_qpos
 from parc.record.attempt import AttemptSettings, Simulator, attempt_clips, run_attempts, start_frames
 from parc.track.env import TrackEnv
 from parc.track.reference import ReferenceSettings, build_library

@@ -8,7 +8,7 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import edit
-from parc.physics.state import motion_to_qvel, qpos_to_bodies
+from parc.motion.qpos import motion_to_qvel, qpos_to_bodies
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 

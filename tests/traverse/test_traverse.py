@@ -8,9 +8,9 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import PathError, SettingsError
 from parc.generate.frame import FrameState
+from parc.motion.qpos import motion_to_qpos
 from parc.path import TerrainPath
 from parc.physics.engine import make_world
-from parc.physics.state import motion_to_qpos
 from parc.terrain import Terrain, TerrainBatch
 from parc.traverse import Models, PlainSettings, SearchSettings, Traverse, TraverseSettings, plan_route, traverse
 from parc.traverse.retry import _block, _earlier, _rebased, _standing_cell

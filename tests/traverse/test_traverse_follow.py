@@ -7,7 +7,7 @@ from parc.character import rotation
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.generate.frame import FrameState
-from parc.physics.state import frames_to_qpos, motion_to_qpos
+from parc.motion.qpos import frames_to_qpos, motion_to_qpos
 from parc.record.attempt import Simulator, run_attempts
 from parc.terrain import Terrain
 from parc.track.reference import ReferenceSettings, build_library

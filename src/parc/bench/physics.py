@@ -5,10 +5,10 @@ import time
 import torch
 
 from parc.character.humanoid import humanoid
+from parc.motion.qpos import standing_qpos
 from parc.physics.contract import Contract
 from parc.physics.engine import make_world
 from parc.physics.model import root_height
-from parc.physics.state import standing_qpos
 from parc.physics.world import World
 from parc.terrain.terrain import Terrain, TerrainBatch
 

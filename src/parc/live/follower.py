@@ -16,8 +16,8 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.generate.frame import FrameState
+from parc.motion.qpos import qpos_difference, qpos_to_frames
 from parc.physics.native import NativeWorld
-from parc.physics.state import qpos_difference, qpos_to_frames
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy

@@ -37,8 +37,8 @@ from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start
 from parc.live.stage import Ground
 from parc.live.steer import Steering, SteerSettings
 from parc.motion.motion import Motion
+from parc.motion.qpos import qpos_to_frames
 from parc.path.path import TerrainPath
-from parc.physics.state import qpos_to_frames
 from parc.terrain.terrain import Terrain
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic

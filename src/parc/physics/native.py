@@ -16,9 +16,9 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.errors import SettingsError, TerrainError
+from parc.motion.qpos import qpos_to_bodies
 from parc.physics.contract import Contract
 from parc.physics.model import WINDOW, build_model, native_copy, sealed_contract
-from parc.physics.state import qpos_to_bodies
 from parc.physics.window import window_boxes
 from parc.physics.world import World, out_of_bounds
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch

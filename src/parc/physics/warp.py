@@ -28,9 +28,9 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.errors import SettingsError
+from parc.motion.qpos import qpos_to_bodies, state_layout
 from parc.physics.contract import Contract
 from parc.physics.model import HALF_HEIGHT, WINDOW, build_model, sealed_contract
-from parc.physics.state import qpos_to_bodies, state_layout
 from parc.physics.world import MAX_SPEED, World, out_of_bounds
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch
 

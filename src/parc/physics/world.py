@@ -5,7 +5,7 @@ Two engines implement it: `native` (MuJoCo on CPU threads) and `warp` (MuJoCo Wa
 
 `qpos` and `qvel` have MuJoCo's layout: root position 3, root quaternion 4 (wxyz, here only), then for each joint in body
 order a quaternion (ball, wxyz) or an angle (hinge); qvel: root linear velocity (world), root angular velocity (root frame), then
-3 or 1 a joint. `parc.physics.state` converts to and from motion frames.
+3 or 1 a joint. `parc.motion.qpos` converts to and from motion frames.
 
 The tensors are for reading, except `terrain_row` and `idle`; a state is changed by `reset` alone. A world whose state stops
 being finite, or whose targets are not finite, is put back to its last good state and stands still there, its `diverged` flag

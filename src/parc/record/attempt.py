@@ -24,8 +24,8 @@ from torch import Tensor
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.motion.motion import Motion
+from parc.motion.qpos import qpos_to_frames
 from parc.physics.engine import make_world
-from parc.physics.state import qpos_to_frames
 from parc.physics.world import World
 from parc.track.env import TrackEnv
 from parc.track.evaluate import END_SLACK

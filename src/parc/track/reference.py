@@ -18,7 +18,7 @@ from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import edit as motion_edit
 from parc.motion.motion import Motion
-from parc.physics.state import frames_to_qpos, qpos_to_qvel
+from parc.motion.qpos import frames_to_qpos, qpos_to_qvel
 from parc.terrain.terrain import TerrainBatch
 from parc.track.anatomy import Anatomy
 from parc.track.nearness import near_ground

@@ -9,7 +9,7 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
-from parc.physics.state import frames_to_qpos, qpos_to_qvel
+from parc.motion.qpos import frames_to_qpos, qpos_to_qvel
 from parc.terrain.distance import penetration_depth
 from parc.track.nearness import grouped
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from parc.errors import SettingsError
+from parc.motion.qpos import state_layout
 from parc.physics.engine import make_world
-from parc.physics.state import state_layout
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy

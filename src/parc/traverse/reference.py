@@ -13,7 +13,7 @@ from parc.character import rotation
 from parc.character.kinematics import forward_kinematics
 from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.generate.frame import FrameState
-from parc.physics.state import frames_to_qpos, qpos_difference
+from parc.motion.qpos import frames_to_qpos, qpos_difference
 from parc.track.anatomy import Anatomy
 
 

@@ -26,9 +26,9 @@ from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
 from parc.generate.rollout import PathRunner, RolloutSettings
+from parc.motion.qpos import qpos_to_frames
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
-from parc.physics.state import qpos_to_frames
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.traverse.arrive import STANDING, at_goal, walk
 from parc.traverse.critic import Critic

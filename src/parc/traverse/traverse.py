@@ -22,8 +22,8 @@ from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.models import shipped_generator, shipped_tracker
 from parc.motion.motion import Motion
+from parc.motion.qpos import qpos_to_frames
 from parc.path.path import TerrainPath
-from parc.physics.state import qpos_to_frames
 from parc.terrain.terrain import Terrain
 from parc.track.policy import TrainedActor, load_actor
 from parc.traverse.critic import Critic

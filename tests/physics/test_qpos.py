@@ -9,9 +9,7 @@ from parc.character import rotation
 from parc.character.humanoid import humanoid
 from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.motion.motion import Motion
-from parc.physics.contract import Contract
-from parc.physics.model import build_model, joint_names
-from parc.physics.state import (
+from parc.motion.qpos import (
     frames_to_qpos,
     motion_to_qpos,
     motion_to_qvel,
@@ -22,6 +20,8 @@ from parc.physics.state import (
     standing_qpos,
     state_layout,
 )
+from parc.physics.contract import Contract
+from parc.physics.model import build_model, joint_names
 
 
 @pytest.fixture(scope="module", params=["humanoid", "crawler"])
