@@ -1,15 +1,32 @@
-"""A climb and a vault from script to clip, and the command. The whole range of heights: `parc dataset author --fixed --json`."""
+"""A climb, a vault and a leap down from script to clip, and the command.
+
+The whole range of heights: `parc dataset author --fixed --json`.
+"""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 import torch
 
-from parc.author import Authored, Climb, MakeSettings, SolveSettings, Vault, author, climb, fixed_scripts, vault
+from parc.author import (
+    Authored,
+    Climb,
+    JumpDown,
+    MakeSettings,
+    SolveSettings,
+    Vault,
+    author,
+    climb,
+    fixed_scripts,
+    jump_down,
+    random_scripts,
+    vault,
+)
 from parc.author.make import SKILLS
 from parc.author.quality import AuthoredLimits, AuthoredQuality
-from parc.character import humanoid
+from parc.character import humanoid, rotation
 from parc.cli.main import main
 from parc.dataset import Dataset
 from parc.mocap.anatomy import Anatomy
@@ -18,11 +35,12 @@ from parc.track.screen import ScreenSettings, screen_clip
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, Authored]:
-    scripts = [climb("climb", Climb(1.2)), vault("vault", Vault(0.95))]
+    leap = jump_down("leap", JumpDown(1.0, "leap", 1.6, heading=0.3))
+    scripts = [climb("climb", Climb(1.2)), vault("vault", Vault(0.95)), leap]
     return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
 
 
-def test_a_climb_and_a_vault_keep_to_the_rules(made: dict[str, Authored]) -> None:
+def test_they_keep_to_the_rules(made: dict[str, Authored]) -> None:
     for a in made.values():
         assert a.faults == ()
         assert screen_clip(humanoid(), a.clip, ScreenSettings(joint_speed=30.0)) is None
@@ -54,6 +72,31 @@ def test_a_vault_passes_the_wall_and_only_hands_and_feet_touch(made: dict[str, A
     ends = torch.zeros(15, dtype=torch.bool)
     ends[list(humanoid().key_bodies)] = True
     assert float(clip.motion.contacts[:, ~ends].max()) == 0.0
+
+
+def test_a_leap_down_is_made_facing_forward_without_hands_and_ends_in_a_knee_bend(made: dict[str, Authored]) -> None:
+    clip, body = made["leap"].clip, Anatomy.of(humanoid()).body
+    ahead = rotation.rotate(clip.motion.root_rot, torch.tensor([1.0, 0.0, 0.0]).expand(len(clip.motion), 3))
+    way = torch.tensor([math.cos(0.3), math.sin(0.3), 0.0])
+    assert float((ahead * way).sum(-1).min()) > 0.75
+    feet = clip.motion.contacts[:, [body["left_ankle"], body["right_ankle"]]]
+    hands = clip.motion.contacts[:, [body["left_wrist"], body["right_wrist"]]]
+    assert float(hands.max()) == 0.0
+    assert made["leap"].quality.flight > 0.0
+    air = (feet.amax(1) < 0.5).nonzero().flatten()
+    assert len(air) / 30 == pytest.approx(math.sqrt(2 * 1.0 / 9.81), abs=0.1)
+    landed = int(air[-1]) + 1
+    assert bool((feet[landed + 2 : landed + 8] > 0.5).all())
+    height = clip.motion.root_pos[:, 2]
+    assert float(height[landed : landed + 15].min()) < 0.62
+    assert 0.75 < float(height[-20:].mean()) < 0.95
+
+
+def test_only_edges_too_high_to_jump_from_are_climbed_down() -> None:
+    for script in random_scripts(30, 2, ["climb_down", "hang_drop", "step_down", "jump_down"]):
+        backwards = script.skill in ("climb_down", "hang_drop")
+        assert (script.parameters["height"] >= 1.35) == backwards
+        assert script.name.endswith(script.skill)
 
 
 def test_the_clip_says_how_it_was_made(made: dict[str, Authored]) -> None:

@@ -30,7 +30,7 @@ def test_units_are_shared_out_whole() -> None:
     plan = replace(PLAN, synthesis=replace(PLAN.synthesis, clips=90, settings=made))
     rates = Rates(valid=1.0, row_window=0.01)
     windows = made.rollout.seconds * 30 / made.rollout.keep
-    unit = 10 * 10 * windows * 0.01
+    unit = 10 * 10 * made.rollout.choices * windows * 0.01
     assert [round(stage_times(plan, n, rates).synthesis / unit) for n in (1, 4, 8, 9, 64)] == [9, 3, 2, 1, 1]
 
 

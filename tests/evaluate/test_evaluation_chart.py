@@ -73,6 +73,16 @@ def test_values_stand_where_the_axis_says() -> None:
     assert marks == pytest.approx([axis[2.0], axis[8.0]], abs=0.2)
 
 
+def test_an_axis_holds_its_errors_and_no_more_than_there_can_be() -> None:
+    def top(most: float = math.inf, **values: list[float]) -> float:
+        svg = steps_chart("x", "", ["a"], [Line("ours", "ours", values["of"], values.get("error", []))], most=most)
+        return max(float(v) for v in re.findall(r'<text x="54" y="[\d.]+" text-anchor="end">([\d.]+)<', svg))
+
+    assert top(of=[19.7], error=[20.0]) >= 39.7
+    assert top(of=[0.998]) > 1.0 and top(of=[0.998], most=1.0) == 1.0
+    assert top(of=[97.0], error=[9.0], most=100.0) == 100.0
+
+
 def test_panels_and_strips() -> None:
     points = np.random.default_rng(0).normal(0, 2, (400, 2)).round(2).tolist()
     svg = density_panel(points, "D_0 <x>", "400 clips", 6.0)

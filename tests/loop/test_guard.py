@@ -1,4 +1,4 @@
-"""What may join: sound clips, no copies, and a set that does not shrink to one motion."""
+"""What may join: sound clips, and no copies."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.edit import cut, mirror, moved
 from parc.dataset.stroll import StrollSettings, stroll
 from parc.errors import SettingsError
-from parc.loop.guard import GuardSettings, QualityLimits, find_copies, judge_clips, measure_diversity, signature
+from parc.loop.guard import GuardSettings, QualityLimits, find_copies, judge_clips, signature
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 
@@ -97,25 +97,8 @@ def test_distance_is_the_root_mean_square_over_bodies(walk: Clip) -> None:
     assert found is not None and found[1] == pytest.approx(float(apart), rel=1e-4)
 
 
-def test_a_set_that_shrinks_to_one_motion_is_reported(walk: Clip) -> None:
-    start = [make_walk(f"w{k}", speed=0.7 + 0.2 * k, turn=1.5 * (k - 1.5)) for k in range(4)]
-    standing = [replace(walk, name=f"s{k}", motion=replace(walk.motion, **_frozen(walk))) for k in range(3)]
-    healthy = measure_diversity(start, start[1:], start, BODY)
-    assert healthy.warning is None
-    assert healthy.start == pytest.approx(healthy.all)
-    collapsed = measure_diversity(start, standing, start + standing, BODY)
-    assert collapsed.new < 0.1 * collapsed.start
-    assert "as diverse as the starting set" in (collapsed.warning or "")
-    assert measure_diversity(start, [], start, BODY).warning is None
-
-
-def _frozen(walk: Clip) -> dict[str, torch.Tensor]:
-    return {
-        name: getattr(walk.motion, name)[:1].expand_as(getattr(walk.motion, name)).clone()
-        for name in ("root_pos", "root_rot", "joint_rot", "contacts")
-    }
-
-
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(SettingsError, match="nearest is -1"):
         GuardSettings(nearest=-1)
+    with pytest.raises(SettingsError, match=r"least_diversity is 1\.5"):
+        GuardSettings(least_diversity=1.5)

@@ -19,6 +19,7 @@ from parc.loop import LoopError, Machines, preset
 from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
 from parc.run.checkpoint import read_description
 from parc.run.log import read_metrics
+from parc.run.workers import ClusterError
 
 TINY = preset("tiny").plans[0]
 TWO = Machines(processes=2)
@@ -52,8 +53,6 @@ def test_what_is_wrong_comes_back_as_one_sentence(finished: Path, tmp_path: Path
     training = replace(generator_training(finished), first=finished / "iteration-01" / "tracker" / "actor.safetensors")
     with pytest.raises(LoopError, match=r"^[^\n]*actor\.safetensors[^\n]*$"):
         run_training(training, tmp_path, TWO)
-    with pytest.raises(LoopError, match="no command 'no-such-launcher'"):
-        run_training(generator_training(finished), tmp_path, Machines(launch="no-such-launcher --nnodes 2"))
     with pytest.raises(LoopError, match="ended with code 3; nothing finished is lost"):
         run_training(generator_training(finished), tmp_path, Machines(launch=f"{sys.executable} -c 'raise SystemExit(3)'"))
     assert not any(tmp_path.glob("training.*"))
@@ -61,6 +60,12 @@ def test_what_is_wrong_comes_back_as_one_sentence(finished: Path, tmp_path: Path
         Machines(processes=0)
     with pytest.raises(SettingsError, match="launch command is empty"):
         Machines(launch=" ")
+    with pytest.raises(SettingsError, match="no command 'no-such-launcher'"):
+        Machines(launch="no-such-launcher --nnodes 2")
+    with pytest.raises(SettingsError, match="No closing quotation"):
+        Machines(launch="torchrun 'x")
+    with pytest.raises(ClusterError, match="no Ray cluster at 'nowhere'"):
+        Machines(cluster="nowhere")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")

@@ -102,6 +102,12 @@ PERSON = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="session")
+def person() -> dict[str, tuple[float, float, float]]:
+    """Where the joints of one who stands are, m."""
+    return PERSON
+
+
 def _jumping_person(fps: float, height: float = 0.35) -> SourceMotion:
     """Stands, jumps forward `height` m high, lands, and does so twice."""
     flight = 2 * np.sqrt(2 * height / 9.81)

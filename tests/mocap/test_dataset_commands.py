@@ -31,10 +31,26 @@ def test_label_check_tells_precision_and_recall(walks: Path, capsys) -> None:
 
 
 def test_vary_makes_a_data_set_and_tells_what_it_refused(walks: Path, tmp_path: Path, capsys) -> None:
-    words = ["dataset", "vary", str(walks), "-o", str(tmp_path / "out"), "--count", "1", "--iterations", "3", "--workers", "1"]
+    words = ["dataset", "vary", str(walks), "-o", str(tmp_path / "out"), "--count", "2", "--iterations", "40", "--workers", "1"]
     assert main([*words, "--device", "cpu", "--json"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert result["kept"] + len(result["refused"]) == 1 and len(Dataset.open(tmp_path / "out")) == result["kept"]
+    assert (
+        result["kept"] + len(result["refused"]) == 2 and result["kept"] and len(Dataset.open(tmp_path / "out")) == result["kept"]
+    )
+
+
+def test_nothing_kept_is_a_failure_in_one_sentence(
+    walks: Path, flat_walk: Clip, character: Character, tmp_path: Path, capsys
+) -> None:
+    shaken = flat_walk.motion.slice(0, 40)
+    shaken = replace(shaken, root_pos=shaken.root_pos + 0.1 * torch.tensor([0.0, 0.0, 1.0]) * (torch.arange(40) % 2)[:, None])
+    with DatasetWriter(tmp_path / "shaken", character) as writer:
+        writer.append([replace(flat_walk, name="shaken", motion=shaken)])
+    few = ["--count", "1", "--iterations", "1", "--device", "cpu"]
+    error = sentence(["dataset", "vary", str(tmp_path / "shaken"), "-o", str(tmp_path / "v"), *few, "--workers", "1"], capsys)
+    assert "none of the 1 variations" in error and "shaken_v000 rejected (" in error and "report.jsonl" in error
+    error = sentence(["dataset", "author", "-o", str(tmp_path / "a"), "--skills", "climb", *few], capsys)
+    assert "none of the 1 clips was good enough" in error and "--all" in error
 
 
 @pytest.fixture

@@ -11,13 +11,14 @@ from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.calibrate import calibrate
-from parc.mocap.contact import Contacts
+from parc.mocap.contact import Contacts, Event
 from parc.mocap.fit import FitSettings
 from parc.mocap.landmark import landmarks_of_motion
-from parc.mocap.level import Supports
+from parc.mocap.level import Held, Supports
 from parc.mocap.pipeline import Made, MocapSettings, make_clip, stand
 from parc.mocap.positions import read_positions
 from parc.mocap.read import ReadSettings, read_take
+from parc.mocap.reconstruct import without_passed
 from parc.mocap.refine import RefineSettings, refine
 from parc.terrain.terrain import Terrain
 
@@ -97,6 +98,21 @@ def test_a_file_of_another_unit_and_axis_makes_the_same_clip(character: Characte
     own = landmarks_of_motion(character, flat_walk.motion)
     for place in ("left_ankle", "right_toe", "left_elbow", "right_knee"):
         np.testing.assert_allclose(take.landmarks[place], own[place], atol=1e-4)
+
+
+def test_a_hand_holds_nothing_where_the_body_passed_far_below(character: Character, step_walk: Clip) -> None:
+    motion = step_walk.motion
+    middle = motion.root_pos[len(motion) // 2].double().numpy()
+    hands = [
+        Held(Event("left", "hand", 0, 10, np.full((10, 1, 3), middle) + [0.0, aside, 0.4]), middle[2] + 0.4)
+        for aside in (0.0, 1.5)
+    ]
+    foot = Held(Event("left", "toe", 0, 10, np.full((10, 1, 3), [*middle[:2], 0.2])), 0.2)
+    held = (*hands, foot)
+    supports = Supports(Contacts(len(motion), tuple(h.event for h in held)), held, (0.2, middle[2] + 0.4))
+    left = without_passed(supports, motion, character)
+    assert left.held == (hands[1], foot) and left.contacts.events == (hands[1].event, foot.event)
+    assert without_passed(replace(supports, held=(hands[0],)), motion, character).levels == ()
 
 
 def test_boxes_of_real_climbs_have_their_heights(character: Character, data) -> None:

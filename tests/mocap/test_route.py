@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 
 from parc.dataset.clip import Clip
@@ -66,3 +67,18 @@ def test_ground_after_a_frame_is_lifted(step_walk: Clip) -> None:
     change = got.heights - step_walk.terrain.heights
     x = step_walk.terrain.min_point[0] + 0.4 * torch.arange(got.heights.shape[0])
     assert (change[x < 1.8] == 0).all() and torch.allclose(change[x > 2.2], torch.tensor(0.5))
+
+
+def test_a_leap_moves_what_comes_after_and_the_body_at_a_constant_rate() -> None:
+    root = np.tile([0.0, 1.0, 0.9], (60, 1))
+    way = np.array([0.8, 0.0])
+    route = Route.of(root, Footing(NOTHING, ()), Variation(yaw=np.pi / 2), 30.0, ((25, 35), way))
+    foot = np.array([0.1, 1.2])
+    before, after = (route.place(foot, np.array(frame)) for frame in (20, 40))
+    np.testing.assert_allclose(after - before, [0.0, 0.8], atol=1e-9)
+    np.testing.assert_allclose(route.place(foot, np.array(0)), before, atol=1e-9)
+    body = route.body(root[:, None])[:, 0, 1]
+    steps = np.diff(body)
+    assert body[-1] - body[0] == pytest.approx(0.8) and (steps >= 0).all()
+    np.testing.assert_allclose(steps[25:34], steps[29], rtol=1e-9)
+    assert steps[:14].max() == 0 and steps[46:].max() == 0

@@ -14,6 +14,7 @@ from parc.mocap.quality import measure_qualities, measure_quality
 from parc.mocap.refine import RefineSettings
 from parc.mocap.variation import Variation
 from parc.mocap.vary import VarySettings, carry_well, fit_carried, vary, vary_many
+from parc.motion.edit import sample
 
 FEW = VarySettings(refine=RefineSettings(fit=FitSettings(iterations=15, foot_turn=0.02), renew=5))
 
@@ -94,3 +95,25 @@ def test_qualities_side_by_side_are_those_alone(character: Character, short_walk
         alone = measure_quality(clip, c.fitted, character)
         for name in ("seconds", "feet", "hands", "gap", "penetration", "deep", "slide", "skate", "jerk", "floating"):
             assert getattr(got, name) == pytest.approx(getattr(alone, name), rel=1e-3, abs=1e-3), name
+
+
+@pytest.mark.parametrize("lift", [-0.5, 0.3])
+def test_a_jump_in_place_lands_on_other_ground(character: Character, flat_walk: Clip, lift: float) -> None:
+    """A body that stands goes up and falls; with a leap it does so forward, down from a box or up onto one."""
+    feet = list(character.feet)
+    both = int((flat_walk.motion.contacts[:, feet] > 0.5).all(1).nonzero()[0])
+    standing = sample(flat_walk.motion, torch.full((76,), float(both), dtype=torch.float64))
+    t = ((torch.arange(76) - 30) / 30).clamp(0, 15 / 30)
+    up = 0.5 * 9.81 * t * (0.5 - t)
+    contacts = standing.contacts.clone()
+    contacts[31:45] = 0
+    jump = replace(standing, root_pos=standing.root_pos + torch.stack([0 * up, 0 * up, up], -1), contacts=contacts)
+    clip = replace(flat_walk, motion=jump)
+    footing = footing_of_clip(clip, character)
+    assert footing.jump_in_place(30.0) == 0 and footing.long_flight(0.5, 30.0) is None
+    assert carry_well(clip, footing, Variation(lift=lift), character).variation == Variation(), "no ground to land on but its own"
+    varied, quality = vary(clip, Variation(lift=lift, leap=0.8), character, "leapt")
+    went = varied.motion.root_pos[-1] - varied.motion.root_pos[0]
+    torch.testing.assert_close(went, torch.tensor([0.8, 0.0, lift]), atol=0.06, rtol=0)
+    assert not quality.faults() and quality.ballistic < 1.5
+    assert f"lift {lift:.2f} m, leap 0.80 m" in varied.provenance.edits[-1]

@@ -28,8 +28,8 @@ REACH = 0.4
 """s in which a hand leaves its swing for a hold"""
 PARTS = (("left", "heel"), ("right", "heel"), ("left", "toe"), ("right", "toe"), ("left", "hand"), ("right", "hand"))
 """what can be held, in the order of the tensors"""
-_HEEL_STRIKE, _TOE_OFF = -0.28, 0.75
-"""rad, pitch of a foot (nose down) that lands and that leaves"""
+_TOE_OFF = 0.75
+"""rad, pitch of a foot (nose down) that leaves"""
 _ANKLE = (-0.4, 0.75)
 """rad, pitch of a free foot against its shin"""
 _LIFT = 0.07
@@ -138,8 +138,9 @@ class _Foot:
             heel, toe = self._points(step)
             flat, lift = _phases(step)
             self.place["heel"][at], self.place["toe"][at] = heel, toe
-            self.held["toe"][at] = times[at] >= flat - 1e-9
-            self.held["heel"][at] = 0.0 if step.toe_only else times[at] <= lift + 1e-9
+            on_toe, on_heel = (step.start, flat) if step.strike > 0 else (flat, step.start)
+            self.held["toe"][at] = times[at] >= on_toe - 1e-9
+            self.held["heel"][at] = 0.0 if step.toe_only else _within(times[at], on_heel, lift)
         for before, after in pairwise(steps):
             self._swing(before, after, [v for v in script.vias if v.part == f"{side}_foot"], times)
         if steps:
@@ -162,7 +163,7 @@ class _Foot:
             return toe - _spin(step.yaw, _nod(pitch, self.toe_local)), pitch
         landing = np.clip((flat - times) / max(flat - step.start, 1e-6), 0, 1) if flat > step.start else np.zeros(len(times))
         leaving = np.clip((times - lift) / max(step.stop - lift, 1e-6), 0, 1) if lift < step.stop else np.zeros(len(times))
-        pitch = _HEEL_STRIKE * landing + _TOE_OFF * leaving**1.4
+        pitch = step.strike * landing + _TOE_OFF * leaving**1.4
         on_heel = heel - _spin(step.yaw, _nod(pitch, self.heel_local))
         on_toe = toe - _spin(step.yaw, _nod(pitch, self.toe_local))
         return np.where((pitch > 0)[:, None], on_toe, on_heel), pitch
@@ -203,7 +204,7 @@ class _Foot:
 
 
 def _phases(step: Step) -> tuple[float, float]:
-    """When the toe is down and when the heel leaves."""
+    """When the sole is down and when the heel leaves."""
     return step.start if step.flat is None else step.flat, step.stop if step.lift is None else step.lift
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from parc.author.climb import Climb, climb
-from parc.author.descend import Descend, descend
+from parc.author.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.draft import draft
+from parc.author.jump_down import DownStyle, JumpDown, jump_down
 from parc.author.quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.run_jump import RunJump, run_jump
 from parc.author.script import Script, Side
@@ -25,7 +26,7 @@ from parc.errors import SettingsError
 from parc.mocap.touch import label_touching
 from parc.motion.motion import Motion
 
-SKILLS = ("climb", "climb_down", "hang_drop", "vault", "run_jump_climb")
+SKILLS = ("climb", "climb_down", "hang_drop", "step_down", "jump_down", "vault", "run_jump_climb")
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,12 @@ def random_scripts(count: int, seed: int, skills: Sequence[str] = SKILLS) -> lis
 def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
     """Plain ones over the range of heights, the same at all times: what a change of the rules is judged by."""
     scripts = [climb(f"climb_{h:g}", Climb(h)) for h in (1.0, 1.2, 1.5, 1.8, 2.0)]
-    scripts += [descend(f"climb_down_{h:g}", Descend(h)) for h in (1.0, 1.2, 1.4)]
+    scripts += [descend(f"climb_down_{h:g}", Descend(h)) for h in (1.4, 1.45)]
     scripts += [descend(f"hang_drop_{h:g}", Descend(h, drops=True)) for h in (1.4, 1.7, 2.0)]
+    scripts += [jump_down(f"step_down_{h:g}", JumpDown(h, "step", v, v)) for h, v in ((0.35, 1.1), (0.55, 2.0))]
+    downs: tuple[tuple[float, DownStyle, float, int], ...] = ((0.7, "leap", 1.2, 0), (1.0, "leap", 2.2, 2), (1.3, "leap", 1.6, 0),
+                                                             (0.8, "jump", 1.1, 0), (1.3, "jump", 1.3, 1))  # fmt: skip
+    scripts += [jump_down(f"jump_down_{style}_{h:g}", JumpDown(h, style, v, gap=gap)) for h, style, v, gap in downs]
     scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
     scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
     scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]
@@ -95,7 +100,7 @@ def _random_climb(name: str, draw: np.random.Generator) -> Script:
 
 def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
     make = Descend(
-        height=draw.uniform(1.2, 2.0) if drops else draw.uniform(1.0, 1.45),
+        height=draw.uniform(1.4, 2.0) if drops else draw.uniform(1.35, LONGEST_HANG + LANDING),
         drops=drops,
         speed=draw.uniform(0.9, 1.4),
         leave=draw.uniform(0.9, 1.4),
@@ -105,6 +110,40 @@ def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script
         left=bool(draw.random() < 0.5),
     )
     return descend(f"{name}_{'hang_drop' if drops else 'climb_down'}", make)
+
+
+def _random_step_down(name: str, draw: np.random.Generator) -> Script:
+    speed = draw.uniform(0.9, 2.6)
+    make = JumpDown(
+        height=draw.uniform(0.35, 0.6),
+        style="step",
+        speed=speed,
+        leave=float(np.clip(speed * draw.uniform(0.8, 1.1), 0.9, 2.2)),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        gap=int(speed > 1.5 and draw.random() < 0.3),
+        depth=draw.uniform(0.4, 1.5),
+        side=_side(draw),
+    )
+    return jump_down(f"{name}_step_down", make)
+
+
+def _random_jump_down(name: str, draw: np.random.Generator) -> Script:
+    style: DownStyle = "leap" if draw.random() < 0.6 else "jump"
+    make = JumpDown(
+        height=draw.uniform(0.5, 1.3),
+        style=style,
+        speed=draw.uniform(0.9, 2.6 if style == "leap" else 1.6),
+        leave=draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        gap=int(draw.choice([0, 0, 0, 1, 2])),
+        depth=draw.uniform(0.4, 1.5),
+        side=_side(draw),
+    )
+    return jump_down(f"{name}_jump_down", make)
 
 
 def _random_vault(name: str, draw: np.random.Generator) -> Script:
@@ -142,6 +181,8 @@ _RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
     "climb": _random_climb,
     "climb_down": partial(_random_descent, drops=False),
     "hang_drop": partial(_random_descent, drops=True),
+    "step_down": _random_step_down,
+    "jump_down": _random_jump_down,
     "vault": _random_vault,
     "run_jump_climb": _random_run_jump,
 }

@@ -9,9 +9,11 @@ A foot comes down on its heel, stands flat, and leaves from its toe:
     start          flat            lift           stop
       | heel only   | heel and toe   | toe only     |
 
-With flat = start and lift = stop it stands flat all the time; a foot against a wall is there with its toe only.
+With flat = start and lift = stop it stands flat all the time; a foot with `strike` > 0 comes down on its toe instead, as after
+a jump; a foot against a wall is there with its toe only.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -28,6 +30,8 @@ SIDES: tuple[Side, Side] = ("left", "right")
 SIGN = {"left": 1.0, "right": -1.0}
 UP: Place = (0.0, 0.0, 1.0)
 BACK: Place = (-1.0, 0.0, 0.0)
+HEEL_STRIKE = -0.28
+"""rad, pitch (nose down) of a foot that lands in a walk"""
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,11 @@ class Step:
     yaw: float = 0.0
     """rad"""
     flat: float | None = None
-    """s when the toe comes down; None: at the start"""
+    """s when all of the sole is down; None: at the start"""
     lift: float | None = None
     """s when the heel leaves; None: at the end"""
+    strike: float = HEEL_STRIKE
+    """rad, pitch (nose down) at the start; above 0 it lands on its toe"""
     toe_only: bool = False
     pitch: float = 0.0
     """rad, nose down, of a foot that stands on its toe alone"""
@@ -131,6 +137,27 @@ def shifted(script: Script, by: float) -> Script:
         grips=[replace(g, start=g.start + by, stop=g.stop + by) for g in script.grips],
         keys=[replace(k, time=k.time + by) for k in script.keys],
         vias=[replace(v, time=v.time + by) for v in script.vias],
+    )
+
+
+def turned(script: Script, by: float) -> Script:
+    """The same way turned by `by` rad to the left about the origin, on a terrain that stays."""
+    c, s = math.cos(by), math.sin(by)
+
+    def turn(place: Place) -> Place:
+        return (c * place[0] - s * place[1], s * place[0] + c * place[1], place[2])
+
+    def turn_key(key: Key) -> Key:
+        assert key.x is not None and key.y is not None, "a key without a place cannot be turned"
+        x, y, _ = turn((key.x, key.y, 0.0))
+        return replace(key, x=x, y=y, yaw=None if key.yaw is None else key.yaw + by)
+
+    return replace(
+        script,
+        steps=[replace(s, place=turn(s.place), yaw=s.yaw + by, normal=turn(s.normal)) for s in script.steps],
+        grips=[replace(g, place=turn(g.place), normal=turn(g.normal)) for g in script.grips],
+        keys=[turn_key(k) for k in script.keys],
+        vias=[replace(v, place=turn(v.place)) for v in script.vias],
     )
 
 

@@ -23,6 +23,11 @@ def gap(height: float, cells: int, depth: float, before: float, behind: float, s
     return _profile(before, behind, side, lambda x: height if x > 0 else -depth if x > -cells * CELL else 0.0)
 
 
+def drop(height: float, cells: int, depth: float, before: float, behind: float, side: float = 2.2) -> Terrain:
+    """A platform of `height` for x < 0, then a ditch of so many cells, `depth` m under the floor at 0 behind it."""
+    return _profile(before, behind, side, lambda x: height if x < 0 else -depth if x < cells * CELL else 0.0)
+
+
 def _profile(before: float, behind: float, side: float, height: Callable[[float], float]) -> Terrain:
     first, last = math.ceil(before / CELL), math.ceil(behind / CELL)
     across = 2 * math.ceil(side / CELL) + 1

@@ -95,7 +95,7 @@ def stage_times(plan: IterationPlan, gpus: int, rates: Rates = Rates(), network:
     clips_of_unit = made.terrains_per_unit * made.keep * rates.valid
     units = math.ceil(plan.synthesis.clips / clips_of_unit)
     windows = made.rollout.seconds * 30.0 / made.rollout.keep
-    unit = made.terrains_per_unit * made.candidates * windows * rates.row_window
+    unit = made.terrains_per_unit * made.candidates * made.rollout.choices * windows * rates.row_window
     if made.optimise is not None:
         unit += made.optimise.iterations * rates.correction_step * clips_of_unit * rates.clip_seconds
     synthesis = math.ceil(units / gpus) * unit

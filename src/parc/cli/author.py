@@ -11,7 +11,8 @@ from parc.cli.command import Command, new_names, progress
 
 @dataclass(frozen=True, kw_only=True)
 class Author(Command):
-    """Make clips by rule where motion capture is missing: climbs to 2 m, ways down, vaults, running jumps at a ledge.
+    """Make clips by rule where motion capture is missing: climbs to 2 m, ways down with and without hands, vaults, running
+    jumps at a ledge.
 
     Heights, speeds, headings and timing are drawn at random; clips that break a rule of quality are named and left out.
     """
@@ -19,7 +20,7 @@ class Author(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder, new or to be added to"""
     skills: tuple[str, ...] = ()
-    """of climb, climb_down, hang_drop, vault, run_jump_climb; by default all in turn"""
+    """of climb, climb_down, hang_drop, step_down, jump_down, vault, run_jump_climb; by default all in turn"""
     count: int = 20
     """clips to make"""
     fixed: bool = False
@@ -37,7 +38,7 @@ class Author(Command):
         from parc.author import SKILLS, MakeSettings, author, fixed_scripts, random_scripts
         from parc.character import humanoid
         from parc.dataset import DatasetWriter
-        from parc.errors import SettingsError
+        from parc.errors import DatasetError, SettingsError
 
         if self.count < 1 or self.iterations < 0:
             raise SettingsError(f"{self.count} clips of {self.iterations} iterations were asked for, expected at least 1 clip")
@@ -67,6 +68,12 @@ class Author(Command):
                         }
                     )
                     bar.update()
+        if rows and not any(row["kept"] for row in rows):
+            told = "; ".join(f"{row['name']}: {', '.join(row['faults'])}" for row in rows[:2])
+            more = f" and {len(rows) - 2} more" if len(rows) > 2 else ""
+            raise DatasetError(
+                f"none of the {len(rows)} clips was good enough to keep ({told}{more}); --all keeps them all the same"
+            )
         return {
             "out": str(self.out),
             "kept": sum(row["kept"] for row in rows),

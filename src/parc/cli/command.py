@@ -53,10 +53,14 @@ def print_json(result: dict[str, Any]) -> None:
 
 
 def progress(total: int | None, what: str):
-    """A progress bar on a terminal, nothing elsewhere."""
+    """A progress bar on a terminal, a line every half minute elsewhere."""
+    if not sys.stderr.isatty():
+        from parc.cli.progress_lines import ProgressLines
+
+        return ProgressLines(total, what)
     from tqdm import tqdm
 
-    return tqdm(total=total, desc=what, unit="", disable=not sys.stderr.isatty(), file=sys.stderr)
+    return tqdm(total=total, desc=what, unit="", file=sys.stderr)
 
 
 def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:

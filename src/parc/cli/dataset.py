@@ -238,6 +238,7 @@ class Vary(Command):
         from dataclasses import replace
 
         from parc.character import humanoid
+        from parc.errors import DatasetError
         from parc.mocap import VarySetSettings, vary_dataset
 
         settings = VarySetSettings(workers=self.workers)
@@ -265,6 +266,11 @@ class Vary(Command):
             )
         refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
         kept = len(report.named("kept"))
+        if not kept:
+            raise DatasetError(
+                f"none of the {len(report.results)} variations of {self.dataset} was good enough to keep: {report.refusals()}; "
+                f"all are told in {self.out / 'vary' / 'report.jsonl'}"
+            )
         return {
             "out": str(self.out),
             "kept": kept,

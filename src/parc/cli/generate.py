@@ -1,5 +1,6 @@
 """`parc train-generator`, `parc generate`, `parc correct`, `parc synthesise`."""
 
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -163,6 +164,8 @@ class Synthesise(Command):
     terrains_per_unit: int = 8
     candidates: int = 64
     """motions sampled for each path"""
+    choices: int = 1
+    """candidates sampled for each window, the best of which is kept"""
     iterations: int = 3000
     """of the correction; 0 for none"""
     cluster: str | None = None
@@ -175,6 +178,7 @@ class Synthesise(Command):
         from parc.dataset import Dataset
         from parc.errors import SettingsError
         from parc.generate.generator import Generator
+        from parc.generate.rollout import RolloutSettings
         from parc.models import shipped_generator
         from parc.run.workers import workers_at
 
@@ -184,13 +188,22 @@ class Synthesise(Command):
             ground=self.ground,
             terrains_per_unit=self.terrains_per_unit,
             candidates=self.candidates,
+            rollout=RolloutSettings(choices=self.choices),
             optimise=OptimiseSettings(iterations=self.iterations) if self.iterations else None,
         )
         model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
         mine = range(self.shard, self.units, self.shards)
+        began = time.monotonic()
         with progress(len(mine), "units") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
             written = synthesise(
                 model, self.out, mine, self.seed, self.iteration, settings, lambda unit, clips: bar.update(), workers=workers
             )
         dataset = Dataset.open(self.out)
-        return {"out": str(self.out), "written": len(written), "clips": len(dataset), "minutes": dataset.seconds / 60}
+        return {
+            "out": str(self.out),
+            "terrains": self.terrains_per_unit * len(mine),
+            "written": len(written),
+            "clips": len(dataset),
+            "minutes": dataset.seconds / 60,
+            "seconds": time.monotonic() - began,
+        }

@@ -40,17 +40,24 @@ class Loop(Command):
     """training processes on this machine (torchrun); as many as there are GPUs if not given, one on the CPU"""
     launch: str | None = None
     """command that starts a training on several machines instead, such as 'srun torchrun --nnodes 4 --nproc-per-node 8 ..'"""
+    dry_run: bool = False
+    """check everything, tell what would be done and about how long it takes, and write nothing"""
     seed: int | None = None  # type: ignore[assignment]
     """same seed, same result; as the run was begun, or 0, if not given"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.loop import Machines, RunSources, run_loop
+        from parc.loop.outline import outline
+        from parc.loop.sources import prepare
         from parc.view.loop_page import write_loop_report
 
         settings, given = self._settings()
         sources = RunSources(*(getattr(self, name) or given.get(name) for name in ("dataset", "generator", "tracker")))
         character = humanoid()
+        machines = Machines(self.cluster, self._processes(), self.launch)
+        if self.dry_run:
+            return {"preset": settings.name, **outline(*prepare(settings, sources, character))}
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
         began = time.monotonic()
         with contextlib.redirect_stdout(sys.stderr):
@@ -61,7 +68,7 @@ class Loop(Command):
                 character,
                 self.torch_device,
                 lambda i: write_loop_report(self.folder, character),
-                Machines(self.cluster, self._processes(), self.launch),
+                machines,
             )
         return {
             "report": str(self.folder / "report.html"),
@@ -71,6 +78,14 @@ class Loop(Command):
             "clips": result.clips,
             "seconds": round(time.monotonic() - began, 1),
         }
+
+    def show(self, result: dict[str, Any]) -> None:
+        if not self.dry_run:
+            return super().show(result)
+        print(f"preset {result['preset']}, from {result['start']}")
+        for row in result["stages"]:
+            print(f"{row['stage']:<24}{_duration(row['seconds']):>8}  {row['does']}")
+        print(f"about {_duration(result['seconds'])} in all on the machine the preset is meant for; nothing was written")
 
     def _processes(self) -> int:
         import torch

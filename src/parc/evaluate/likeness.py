@@ -12,7 +12,7 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.loop.guard import features_of
+from parc.loop.collapse import features_of
 from parc.metrics.distribution import diversity, frechet_distance
 
 

@@ -1,9 +1,9 @@
 """One training step, and the state that a killed run needs to go on as if nothing had happened.
 
 A step draws windows, noises each at several levels that share one prefix, and takes the objective's gradient; for a share of the
-windows, late in training, the two past frames are the model's own, sampled from the averaged weights (`_own_past`), because a
-model that has only seen recorded pasts drifts on its own output. Windows are drawn independently, so the first rows of a batch
-are as good a share as any, and only they are rolled out.
+windows, late in training, the two past frames are the model's own, sampled from the averaged weights (`_own_past`) and repaired
+as at inference, because a model that has only seen recorded pasts drifts on its own output. Windows are drawn independently, so
+the first rows of a batch are as good a share as any, and only they are rolled out.
 
 On CUDA the step is two captured graphs, gradient and update, with the sum over ranks in between. With `use_compile` their pieces
 (drawing, noising, network, objective, update, and the windows of own rollouts) are fused first. The schedule (learning rate, when
@@ -28,6 +28,7 @@ from parc.generate.generator import Generator
 from parc.generate.graph import Replay
 from parc.generate.network import PAST_FRAMES
 from parc.generate.objective import FastObjective, PaperObjective
+from parc.generate.repair import repair
 from parc.generate.schedule import FlowSchedule
 from parc.generate.window import Drawn, WindowBatch, WindowSampler
 from parc.run.distributed import Group
@@ -67,6 +68,8 @@ class StepSettings:
     """frames kept of each"""
     own_distance: float = 0.35
     """m: an own past farther than this from the recording is not used"""
+    own_repair: bool = True
+    """own rollouts are repaired as those of the finished model are: they fall and plant their feet"""
     adam: AdamSettings = field(default_factory=AdamSettings)
     objective: FastObjective | PaperObjective = field(default_factory=FastObjective)
 
@@ -257,26 +260,32 @@ class Trainer:
         for window in range(s.own_windows, 0, -1):
             data, reaches = self.windows.earlier(drawn, self._own_back[window])
             here, _ = self.windows.earlier(drawn, self._own_back[window - 1])
-            (past, heightmap, target), frame, noise = self._own_starting(drawn, state, usable, data)
+            state = state.select(usable, data)
+            (past, heightmap, target), frame, noise = self._own_starting(drawn, state)
             future = own.denoise_window(past, heightmap, target, noise, blend, self._own_plan, embeddings, self._own_mixed)
-            state, usable = self._own_ending(future, frame, reaches, here)
+            state, usable = self._own_ending(future, frame, state, drawn.patch, reaches, here)
         state = state.select(usable & ~drawn.is_random, drawn.state.narrow(0, PAST_FRAMES))
         return FrameState(*(torch.cat([a, b[self._own_rows :]]) for a, b in zip(state, recorded, strict=True)))
 
-    def _start_own_window(self, drawn: Drawn, state: FrameState, usable: Tensor, data: FrameState) -> tuple[Any, ...]:
-        """What the network is told after its own past, or where that is not usable the recorded `data`, and its noise."""
-        features, frame = self.windows.context(state.select(usable, data), drawn)
+    def _start_own_window(self, drawn: Drawn, past: FrameState) -> tuple[Any, ...]:
+        """What the network is told after a past [B, 2, ...], and its noise."""
+        features, frame = self.windows.context(past, drawn)
         shape = self._own.noise_shape(self._own_rows)
         return features, frame, torch.randn(shape, generator=self.random, device=self.device)
 
     def _end_own_window(
-        self, future: Tensor, frame: CanonicalFrame, reaches: Tensor, here: FrameState
+        self, future: Tensor, frame: CanonicalFrame, past: FrameState, ground: TerrainBatch, reaches: Tensor, here: FrameState
     ) -> tuple[FrameState, Tensor]:
         """The last two kept frames, and whether they are usable: near the recording's [B, 2, ...] at that time."""
-        s = self.settings
-        kept = future[:, s.own_kept - PAST_FRAMES : s.own_kept]
-        state = frame.to_world(self._own.layout.decode(kept).state)
+        s, character = self.settings, self._own.character
+        first = 0 if s.own_repair else s.own_kept - PAST_FRAMES
+        state = frame.to_world(self._own.layout.decode(future[:, first : s.own_kept]).state)
         state = state._replace(contacts=state.contacts.clamp(0, 1))
+        if s.own_repair:
+            pose, past_pose = state.body_pose(character), past.body_pose(character)
+            has_past = torch.ones((), device=self.device)
+            state, _ = repair(character, state, pose, past, past_pose, has_past, ground, falls=True)
+            state = state.narrow(s.own_kept - PAST_FRAMES, PAST_FRAMES)
         away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
         return state, reaches & (away < s.own_distance)
 

@@ -16,7 +16,7 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.store import Dataset, DatasetWriter
-from parc.loop.guard import GuardSettings, Verdict, judge_clips, measure_diversity
+from parc.loop.guard import GuardSettings, Verdict, judge_clips, refuse_surplus
 from parc.metrics.measure import mean_of, measure_clips
 from parc.run.atomic import write_bytes_atomically
 
@@ -39,17 +39,19 @@ def admit(
     made = list(Dataset.open(generated, character))
     new = made if recorded is None else list(Dataset.open(recorded, character))
     verdicts = judge_clips(new, old, character, settings, device)
+    first = list(Dataset.open(start, character))
+    verdicts, diversity, warning = refuse_surplus(verdicts, new, first, old, character, settings, device)
     joining = _free_names([clip for clip, verdict in zip(new, verdicts, strict=True) if verdict.joins], old)
     everything = old + joining
-    diversity = measure_diversity(list(Dataset.open(start, character)), joining, everything, character, settings, device)
     admission = {
         "joined": [clip.name for clip in joining],
         "refused": {v.clip: list(v.reasons) for v in verdicts if not v.joins},
+        "surplus": sum(v.is_surplus for v in verdicts),
         "clips": len(everything),
         "minutes": sum(len(c.motion) / c.motion.fps for c in everything) / 60,
         "minutes_joined": sum(len(c.motion) / c.motion.fps for c in joining) / 60,
         "diversity": _finite(asdict(diversity)),
-        "warning": diversity.warning,
+        "warning": warning,
         "metrics": _metrics(made, verdicts if recorded is not None else None, character, device),
     }
     write_bytes_atomically(folder / ADMISSION, json.dumps(admission, indent=1).encode())

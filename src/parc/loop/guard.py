@@ -1,4 +1,4 @@
-"""What may join the data set: no bad clips, no copies, and a warning when everything begins to look alike.
+"""What may join the data set: no bad clips, no copies, and no surplus when everything begins to look alike.
 
 A loop that trains on its own output can feed on its faults. Three rules stand against that:
 
@@ -9,12 +9,13 @@ A loop that trains on its own output can feed on its faults. Three rules stand a
        d(a, b) = sqrt( mean_{k, b} |p_a[k, b] - p_b[k, b]|^2 )
 
    and a clip nearer than `nearest` to one that is in the set, or to one that joins before it, is refused.
-3. *Diversity*: the mean distance of random pairs of half-second windows, in deviations of the starting set. When that of the new
-   clips falls below a share of the starting set's, the report says so.
+3. *Diversity*: when the new clips are much less diverse than the starting set, those most alike are refused until the others
+   are diverse enough (`parc.loop.collapse`).
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -22,14 +23,11 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.errors import MotionError, SettingsError
-from parc.metrics.batch import ClipBatch
-from parc.metrics.distribution import diversity, window_features
+from parc.errors import SettingsError
+from parc.loop.collapse import Diversity, diversity_of, features_of, find_surplus
 from parc.metrics.measure import measure_clips
 
 _SAMPLES = 16
-_AT_ONCE = 64
-"""clips whose features are computed together, to bound memory"""
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,14 @@ class GuardSettings:
     """clips whose lengths differ by more than this share are no copies of each other"""
     least_diversity: float = 0.5
     """share of the starting set's, below which new clips count as collapsed"""
+    judged_from: int = 20
+    """new clips; fewer say nothing about diversity"""
+    refuse_surplus: bool = True
+    """of collapsed clips only so many join that they are diverse enough; False: all join, and the report says so"""
 
     def __post_init__(self) -> None:
+        if not 0 <= self.least_diversity < 1:
+            raise SettingsError(f"least_diversity is {self.least_diversity}, expected a share from 0 to under 1")
         if self.nearest < 0 or self.shortest < 0 or not 0 <= self.length_ratio < 1:
             raise SettingsError(
                 f"nearest is {self.nearest} m, shortest {self.shortest} s, length_ratio {self.length_ratio}; expected >= 0 (< 1)"
@@ -76,6 +80,8 @@ class Verdict:
     reasons: tuple[str, ...]
     """why it may not join; empty: it may"""
     metrics: dict[str, float]
+    is_surplus: bool = False
+    """sound, and refused because the new clips are too much alike"""
 
     @property
     def joins(self) -> bool:
@@ -148,51 +154,40 @@ def signature(clip: Clip, character: Character) -> Tensor:
     return rotation.rotate(turn, pos - clip.motion.root_pos[0]).flatten()
 
 
-def features_of(clips: Sequence[Clip], character: Character, device: torch.device | str = "cpu") -> Tensor | None:
-    """Features [M, F] of all half-second windows; None if no clip is that long."""
-    parts = []
-    for start in range(0, len(clips), _AT_ONCE):
-        with_window = [clip for clip in clips[start : start + _AT_ONCE] if abs(clip.motion.fps - 30.0) < 1e-6]
-        try:
-            parts.append(window_features(ClipBatch.stack(with_window, character, device)))
-        except MotionError:
-            continue
-    return torch.cat(parts) if parts else None
-
-
-@dataclass(frozen=True)
-class Diversity:
-    start: float
-    """of the starting set"""
-    new: float
-    """of what this iteration adds; NaN if that is nothing"""
-    all: float
-    """of the set with it"""
-    least: float
-    """share of `start` below which `new` has collapsed"""
-
-    @property
-    def warning(self) -> str | None:
-        if not self.new < self.least * self.start:
-            return None
-        return (
-            f"the new clips are only {100 * self.new / self.start:.0f} % as diverse as the starting set "
-            f"({100 * self.least:g} % is the least); more kinds of terrain or a higher share of old data may help"
-        )
-
-
-def measure_diversity(
-    start: Sequence[Clip],
+def refuse_surplus(
+    verdicts: Sequence[Verdict],
     new: Sequence[Clip],
-    everything: Sequence[Clip],
+    start: Sequence[Clip],
+    present: Sequence[Clip],
     character: Character,
     settings: GuardSettings = GuardSettings(),
     device: torch.device | str = "cpu",
-) -> Diversity:
+) -> tuple[list[Verdict], Diversity, str | None]:
+    """Verdicts on the new clips with the surplus refused too, the diversity, and a sentence if it has collapsed."""
     ground = features_of(start, character, device)
+    sound = [i for i, verdict in enumerate(verdicts) if verdict.joins]
 
     def of(clips: Sequence[Clip]) -> float:
-        features = features_of(clips, character, device)
-        return float("nan") if ground is None or features is None else diversity(features, against=ground)
+        return diversity_of(clips, ground, character, device)
 
-    return Diversity(of(start), of(new), of(everything), settings.least_diversity)
+    base, share = of(start), settings.least_diversity
+    before = of([new[i] for i in sound])
+    judged = Diversity(base, before, before, math.nan, share)
+    verdicts, warning = list(verdicts), None
+    if ground is not None and len(sound) >= settings.judged_from and judged.has_collapsed:
+        warning = f"{judged.sentence}; more kinds of terrain or a higher share of old data may help"
+        if settings.refuse_surplus:
+            surplus = find_surplus([new[i] for i in sound], ground, share * base, character, device)
+            for i in (sound[k] for k in surplus):
+                reason = f"is surplus: {judged.sentence}, and it is among those most alike"
+                verdicts[i] = replace(verdicts[i], reasons=(reason,), is_surplus=True)
+            left = len(sound) - len(surplus)
+            warning = f"{judged.sentence}: {_outcome(len(surplus), left)}; more kinds of terrain may help"
+    joining = [clip for clip, verdict in zip(new, verdicts, strict=True) if verdict.joins]
+    return verdicts, replace(judged, joined=of(joining), all=of([*present, *joining])), warning
+
+
+def _outcome(surplus: int, left: int) -> str:
+    if left:
+        return f"the {surplus} most alike were refused, {left} joined"
+    return f"none of the {surplus} joined, and the data set stays as it is"

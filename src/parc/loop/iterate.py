@@ -51,35 +51,16 @@ from parc.loop.admit import ADMISSION, DATASET, admit
 from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked
 from parc.loop.machines import Machines
 from parc.loop.plan import LoopSettings
+from parc.loop.sources import RunSources, prepare
 from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
-from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.record.record import record_dataset
 from parc.run.atomic import write_bytes_atomically
 from parc.run.workers import Workers, WorkersState
-from parc.track.policy import load_actor
 from parc.track.train import ACTOR, CHECKPOINT
 
 RUN, WORKERS = "run.json", "workers.json"
 _log = logging.getLogger("parc.loop")
-
-
-@dataclass(frozen=True)
-class RunSources:
-    """What a run starts from, besides its settings; each may be left out."""
-
-    dataset: Path | None = None
-    """D_0: a data set, or a folder of motion files; walks made by rule if not given"""
-    generator: Path | None = None
-    """G_0: a trained generator (.safetensors); its network is the one that is trained on"""
-    tracker: Path | None = None
-    """pi_0: a trained actor (.safetensors), its critic beside it if there is one; its network is the one that is trained on"""
-
-    def or_shipped(self) -> "RunSources":
-        """What is not given is what is in the box."""
-        return RunSources(
-            self.dataset or shipped_motions(), self.generator or shipped_generator(), self.tracker or shipped_tracker()
-        )
 
 
 @dataclass(frozen=True)
@@ -104,12 +85,10 @@ def run_loop(
     machines: Machines = Machines(),
 ) -> LoopResult:
     """Do what is not yet done of a run in `folder`. `after_iteration(i)` is called after each iteration, done earlier or now."""
-    if settings.shipped:
-        sources = sources.or_shipped()
     folder, character = Path(folder).absolute(), character or humanoid()
+    settings, sources = prepare(settings, sources, character)
     try:
         with locked(folder), _threads(settings.torch_threads):
-            settings = with_models(settings, sources, character)
             write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources), indent=1).encode())
             return _Run(folder, settings, sources, character, str(device), machines).all(after_iteration)
     except OSError as error:
@@ -139,7 +118,6 @@ class _Run:
     def _start(self) -> Path:
         source = self.sources.dataset
         if source is not None and is_dataset(source):
-            Dataset.open(source, self.character)
             return source.absolute()
         settings, seed = self.settings.start, self.settings.seed
         if source is not None:
@@ -237,7 +215,7 @@ class _Run:
     def _dataset(self, i: int, before: Path, generated: Path, recorded: Path | None) -> dict[str, Any]:
         guard = self.settings.plan(i).guard
         if recorded is None:
-            guard = replace(guard, quality=None)
+            guard = replace(guard, quality=None, refuse_surplus=False)
         inputs = {
             "settings": hash_settings(guard),
             "start": self.ledger.hash_of_dataset(self.start),
@@ -251,7 +229,8 @@ class _Run:
             admission = admit(out, self.start, before, generated, recorded, self.character, guard, self.device)
             if admission["warning"]:
                 _log.warning("iteration %d: %s", i, admission["warning"])
-            return {"clips": admission["clips"], "joined": len(admission["joined"]), "refused": len(admission["refused"])}
+            counts = {name: len(admission[name]) for name in ("joined", "refused")}
+            return {"clips": admission["clips"], **counts, "surplus": admission["surplus"], "warning": admission["warning"]}
 
         self._do(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)])
         return json.loads((self._place(i, "dataset") / ADMISSION).read_bytes())
@@ -312,19 +291,6 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def with_models(settings: LoopSettings, sources: RunSources, character: Character) -> LoopSettings:
-    """Settings whose networks are those of the models the run starts from."""
-    plans = settings.plans
-    if sources.generator is not None:
-        model = Generator.load(sources.generator, character).settings
-        plans = tuple(replace(p, generator=replace(p.generator, generator=model)) for p in plans)
-    if sources.tracker is not None:
-        theirs = load_actor(sources.tracker, character).settings
-        kept = {name: getattr(theirs, name) for name in ("observation", "policy", "action", "contract")}
-        plans = tuple(replace(p, tracker=replace(p.tracker, settings=replace(p.tracker.settings, **kept))) for p in plans)
-    return replace(settings, plans=plans)
 
 
 def _name(i: int) -> str:

@@ -10,6 +10,7 @@ loop ends, nothing goes on working behind its back.
 """
 
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -32,8 +33,8 @@ class Machines:
         if self.processes < 1:
             raise SettingsError(f"{self.processes} training processes were asked for, expected at least 1")
         check_cluster(self.cluster)
-        if self.launch is not None and not shlex.split(self.launch):
-            raise SettingsError("the launch command is empty; expected one such as 'srun torchrun --nnodes 4 --nproc-per-node 8'")
+        if self.launch is not None:
+            _check_command(self.launch)
 
     def workers(self, device: str, on_state: Callable[[WorkersState], None] | None = None) -> AbstractContextManager[Workers]:
         return workers_at(self.cluster, device, on_state)
@@ -46,3 +47,15 @@ class Machines:
             return None
         single = ["--standalone", "--nproc-per-node", str(self.processes)]
         return [sys.executable, "-m", "torch.distributed.run", *single]
+
+
+def _check_command(launch: str) -> None:
+    expected = "expected one such as 'srun torchrun --nnodes 4 --nproc-per-node 8'"
+    try:
+        words = shlex.split(launch)
+    except ValueError as error:
+        raise SettingsError(f'the launch command "{launch}" cannot be read ({error}); {expected}') from None
+    if not words:
+        raise SettingsError(f"the launch command is empty; {expected}")
+    if shutil.which(words[0]) is None:
+        raise SettingsError(f"there is no command '{words[0]}' on this machine to start a training with; {expected}")

@@ -14,10 +14,10 @@ from typing import Any
 from parc.generate.train import METRICS_FILE
 from parc.loop.iterate import RUN, WORKERS
 from parc.loop.ledger import Ledger, LoopError, StageEntry, time_spent, working_process
+from parc.loop.outline import stages_of
 from parc.run.log import read_metrics
 from parc.track.train import METRICS
 
-STAGES = ("generator", "synthesis", "tracker", "recording", "dataset")
 _LEAST_SHARE = 0.02
 """below it the preset's expectation is the better guess"""
 
@@ -69,7 +69,7 @@ def read_progress(folder: Path | str) -> Progress:
     stages = Ledger(folder).stages
     process = working_process(folder)
     alive = process is not None
-    wanted = [(i, stage) for i in range(1, settings["iterations"] + 1) for stage in stages_of(settings)]
+    wanted = [(i, stage) for i in range(1, settings["iterations"] + 1) for stage in stages_of(settings["physics_correction"])]
     undone = [(i, stage) for i, stage in wanted if not _is_done(stages, i, stage)]
     spent = sum(_spent(entry, folder / name, alive) for name, entry in stages.items())
     joined = sum(e.result.get("joined", 0) for name, e in stages.items() if name.endswith("/dataset") and e.is_done)
@@ -95,11 +95,6 @@ def _workers(folder: Path) -> dict[str, Any] | None:
         return json.loads((folder / WORKERS).read_bytes())
     except FileNotFoundError:
         return None
-
-
-def stages_of(settings: dict[str, Any]) -> tuple[str, ...]:
-    """Stages of an iteration, in order."""
-    return STAGES if settings["physics_correction"] else tuple(s for s in STAGES if s not in ("tracker", "recording"))
 
 
 def _key(i: int, stage: str) -> str:

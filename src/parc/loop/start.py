@@ -7,11 +7,12 @@ import numpy as np
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.dataset.convert.load import READABLE
+from parc.dataset.convert.load import READABLE, load_clip
 from parc.dataset.folder import import_folder
 from parc.dataset.store import INDEX, Dataset, DatasetWriter
 from parc.dataset.stroll import StrollSettings, stroll
-from parc.errors import DatasetError, PathError
+from parc.errors import DatasetError, ParcError, PathError
+from parc.generate.table import FPS
 from parc.loop.ledger import hash_file, hash_text
 from parc.loop.plan import StartSettings
 from parc.metrics.measure import measure_clips
@@ -28,20 +29,51 @@ def is_dataset(source: Path) -> bool:
     return (source / INDEX).is_file()
 
 
-def hash_of_folder(source: Path) -> str:
-    """Of all motion files below a folder, names and content."""
+def check_start(source: Path, character: Character, window: int) -> None:
+    """Refuse what no run could start from; `window`: frames that training needs of a clip.
+
+    Of a folder of motion files the first readable one is looked at.
+    """
+    if is_dataset(source):
+        clips = [(e.name, e.frames, e.fps) for e in Dataset.open(source, character).entries]
+        if not clips:
+            raise DatasetError(f"the data set {source} has no clips to start from")
+    else:
+        clip = _first_readable(source, character)
+        clips = [(clip.name, len(clip.motion), clip.motion.fps)]
+    for name, _, fps in clips:
+        if abs(fps - FPS) > 1e-6:
+            raise DatasetError(f"clip '{name}' of {source} has {fps:g} frames a second, expected {FPS:g}: resample it")
+    if all(frames < window for _, frames, _ in clips):
+        raise DatasetError(f"no clip of {source} has the {window} frames that training needs")
+
+
+def _first_readable(source: Path, character: Character) -> Clip:
+    first = ""
+    for file in _motion_files(source):
+        try:
+            return load_clip(file, character)
+        except ParcError as error:
+            first = first or str(error)
+    if first:
+        raise DatasetError(f"none of the files in {source} could be read; the first: {first}")
+    raise DatasetError(f"{source} has no files ending in {', '.join(READABLE)}, and is no data set either")
+
+
+def _motion_files(source: Path) -> list[Path]:
     if not source.is_dir():
         raise DatasetError(f"{source} is neither a data set nor a folder of motion files")
-    files = sorted(f for f in source.rglob("*") if f.suffix.lower() in READABLE and f.is_file())
-    return hash_text("\n".join(f"{f.relative_to(source)} {hash_file(f)}" for f in files))
+    return sorted(f for f in source.rglob("*") if f.suffix.lower() in READABLE and f.is_file())
+
+
+def hash_of_folder(source: Path) -> str:
+    """Of all motion files below a folder, names and content."""
+    return hash_text("\n".join(f"{f.relative_to(source)} {hash_file(f)}" for f in _motion_files(source)))
 
 
 def import_start(source: Path, out: Path, character: Character) -> dict[str, Any]:
     report = import_folder(source, out, character)
-    clips = len(Dataset.open(out, character))
-    if not clips:
-        raise DatasetError(f"none of the files in {source} could be read; the first: {next(iter(report.failed.values()), '')}")
-    return {"clips": clips, "not_readable": report.failed}
+    return {"clips": len(Dataset.open(out, character)), "not_readable": report.failed}
 
 
 def stroll_start(settings: StartSettings, seed: int, out: Path, character: Character) -> dict[str, Any]:

@@ -78,11 +78,8 @@ def run_training(training: Training, out: Path, machines: Machines = Machines())
     write_bytes_atomically(task, pickle.dumps((training, torch.get_num_threads())))
     command = [*launcher, "-m", "parc.loop.training", str(task)]
     environment = {"OMP_NUM_THREADS": str(torch.get_num_threads())} | dict(os.environ)
-    try:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=sys.stderr.fileno(), env=environment) as process:
-            code = process.wait()
-    except FileNotFoundError:
-        raise LoopError(f"there is no command '{command[0]}' to start the training with") from None
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=sys.stderr.fileno(), env=environment) as process:
+        code = process.wait()
     answer = json.loads(result.read_bytes()) if result.is_file() else {}
     for file in (task, result):
         file.unlink(missing_ok=True)

@@ -64,9 +64,12 @@ def diversity(features: Tensor, pairs: int = 1000, seed: int = 0, against: Tenso
     A set scaled by its own deviations always looks about as diverse as any other. To compare sets give both the same `against`,
     whose deviations then count, none as less than their root mean square: what hardly varies there must not decide.
     """
-    scale = features.std(0).clamp_min(1e-3)
-    if against is not None:
-        deviation = against.std(0)
-        scale = torch.maximum(deviation, deviation.square().mean().sqrt()).clamp_min(1e-3)
+    scale = features.std(0).clamp_min(1e-3) if against is None else deviations(against)
     pick = torch.randint(len(features), (2, pairs), generator=torch.Generator().manual_seed(seed)).to(features.device)
     return float(((features[pick[0]] - features[pick[1]]) / scale).norm(dim=-1).mean())
+
+
+def deviations(features: Tensor) -> Tensor:
+    """Of each feature [F], none less than their root mean square: what other sets are measured in."""
+    deviation = features.std(0)
+    return torch.maximum(deviation, deviation.square().mean().sqrt()).clamp_min(1e-3)

@@ -30,6 +30,7 @@ from parc.mocap.level import Held, Supports
 from parc.mocap.naming import SIDES
 from parc.mocap.retime import ballistic_shift, flight_factor, new_times
 from parc.mocap.route import Route, turned
+from parc.mocap.terrace import terrace_frames, terrace_lift
 from parc.mocap.variation import Variation
 from parc.mocap.varied_ground import Footholds, GroundSettings, varied_ground
 from parc.mocap.warp import WarpSettings, filled
@@ -88,16 +89,23 @@ def carry(
 ) -> Carried:
     anatomy = Anatomy.of(character)
     chosen = footing.long_flight(variation.flight, clip.motion.fps)
+    if chosen is not None or not variation.leap:
+        variation = replace(variation, leap=0.0)
+    else:
+        chosen = footing.jump_in_place(clip.motion.fps)
     if chosen is None:
-        variation = replace(variation, lift=0.0, pit=0.0)
-    motion, footing = _retimed(clip, footing, variation, chosen)
+        variation = replace(variation, lift=0.0, pit=0.0, leap=0.0)
+    places = terrace_frames(footing, _busy(clip, anatomy), clip.motion.fps)
+    if not places:
+        variation = replace(variation, terraces=())
+    lift = _lift(footing, variation, chosen) + terrace_lift(len(clip.motion), places, variation.terraces)
+    motion, footing, lift = _retimed(clip, footing, variation, lift)
     pose = motion.body_poses(character)
     pos = pose.pos.double().numpy()
     ground = footing.ground
-    route = Route.of(pos[:, 0], footing, variation, motion.fps)
+    route = Route.of(pos[:, 0], footing, variation, motion.fps, _leap(motion, footing, variation, chosen))
     if not np.ptp(route.turn):
         variation = replace(variation, bend=0.0)
-    lift = _lift(footing, variation, chosen)
     footholds = _footholds(footing.supports, route, variation, ground, lift)
     raised = lift - _pit(footing, variation, chosen)
     terrain = varied_ground(clip.terrain, route, variation, ground, footholds, raised, settings.ground)
@@ -147,20 +155,34 @@ def _pit(footing: Footing, variation: Variation, chosen: int | None) -> Array:
     return depth
 
 
-def _retimed(clip: Clip, footing: Footing, variation: Variation, chosen: int | None) -> tuple[Motion, Footing]:
-    """With the time that flights take on the new ground."""
+def _leap(motion: Motion, footing: Footing, variation: Variation, chosen: int | None) -> tuple[tuple[int, int], Array] | None:
+    """The chosen flight and the way it goes farther, forward."""
+    if chosen is None or not variation.leap:
+        return None
+    flight = footing.flights[chosen]
+    yaw = float(rotation.yaw(motion.root_rot[flight[0]]))
+    return flight, variation.leap * np.array([np.cos(yaw), np.sin(yaw)])
+
+
+def _busy(clip: Clip, anatomy: Anatomy) -> NDArray[np.bool_]:
+    """[T] whether something else than a foot touches."""
+    others = clip.motion.contacts.clone()
+    others[:, [anatomy.body[f"{side}_ankle"] for side in SIDES]] = 0
+    return (others > 0.5).any(1).numpy()
+
+
+def _retimed(clip: Clip, footing: Footing, variation: Variation, lift: Array) -> tuple[Motion, Footing, Array]:
+    """With the time that flights take on the new ground; `lift` [T] in the time of before and then of now."""
     motion = clip.motion
-    factors = [
-        _factor(clip, footing, variation, flight, variation.lift if i == chosen else 0.0)
-        for i, flight in enumerate(footing.flights)
-    ]
+    factors = [_factor(clip, footing, variation, (a, b), float(lift[b] - lift[a - 1])) for a, b in footing.flights]
     if all(abs(f - 1) < _SHORT for f in factors):
-        return motion, footing
+        return motion, footing, lift
     starts = new_times(len(motion), list(footing.flights), factors)
     at = np.interp(np.arange(int(np.floor(starts[-1] + 1e-6)) + 1), starts, np.arange(len(motion)))
     flights = [(int(np.ceil(starts[a] - 1e-6)), min(int(np.ceil(starts[b] - 1e-6)), len(at) - 1)) for a, b in footing.flights]
     supports = retimed_supports(footing.supports, starts, at)
-    return sample(motion, torch.as_tensor(at)), Footing(supports, tuple(flights), footing.reach)
+    changed = lift[np.floor(at + 1e-6).astype(int)]
+    return sample(motion, torch.as_tensor(at)), Footing(supports, tuple(flights), footing.reach), changed
 
 
 def _factor(clip: Clip, footing: Footing, variation: Variation, flight: tuple[int, int], lift: float) -> float:

@@ -37,6 +37,10 @@ _LONG = 0.25
 """s of a flight after which the ground may be another"""
 _WIDE = 0.8
 """m along the ground of the same"""
+_NOWHERE = 0.3
+"""m along the ground of a jump in place"""
+_STANDS = 0.3
+"""s around a jump in place in which feet stand; one of them twice as long"""
 LIMITS = {"step": 0.6, "jump": 1.0, "hands": 1.8, "drop": 2.5}
 """m: what is believed of a body by how it gets up or down: stepping, jumping up, with hands, jumping down"""
 _CLIMBED = 2.0
@@ -63,6 +67,19 @@ class Footing:
         ways = zip(self.flights, self.reach, strict=True)
         long = [i for i, ((a, b), reach) in enumerate(ways) if b - a >= _LONG * fps and reach > _WIDE]
         return long[min(int(share * len(long)), len(long) - 1)] if long else None
+
+    def jump_in_place(self, fps: float) -> int | None:
+        """The first flight that takes a while, goes nowhere and has standing feet and no hands before and after."""
+        for i, ((a, b), reach) in enumerate(zip(self.flights, self.reach, strict=True)):
+            sides = [
+                [h for h in self.supports.held if h.event.start < a and h.event.stop >= a - _STANDS * fps],
+                [h for h in self.supports.held if h.event.stop > b and h.event.start <= b + _STANDS * fps],
+            ]
+            quiet = all(side and all(h.event.part != "hand" for h in side) for side in sides)
+            long = [max((h.event.stop - h.event.start for h in side), default=0) >= 2 * _STANDS * fps for side in sides]
+            if quiet and all(long) and b - a >= _LONG * fps and reach < _NOWHERE:
+                return i
+        return None
 
     def highest_rise(self) -> float:
         """The factor of heights at which the first obstacle is too high for how it is overcome; at least 1."""

@@ -26,6 +26,8 @@ from parc.mocap.naming import SIDES
 Array = NDArray[np.float64]
 _BENT = (0.1, 0.35)
 """sine of the bend of a limb under which its plane is not trusted, and above which it is trusted alone"""
+_FLEXED = np.radians(45.0)
+"""rad that a shin leans forward over a level foot at most"""
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -59,14 +61,21 @@ def start_pose(character: Character, fitted: Fitted) -> StartPose:
 
 
 def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None = None) -> Array:
-    """Rotations [T, 3, 3] of a foot: x along ankle to toe lifted by the rest pitch, y across the shin."""
+    """Rotations [T, 3, 3] of a foot: x along ankle to toe lifted by the rest pitch, y across the shin.
+
+    Without toes and `world` it is taken to be level as far as an ankle allows: the foot of one who kneels points down.
+    """
     marks = fitted.landmarks
     shin = _unit(marks[f"{side}_ankle"] - marks[f"{side}_knee"])
     across = marks["left_hip"] - marks["right_hip"]
     if f"{side}_toe" not in marks:
         if world is None:
             y = _unit(across - (across * shin).sum(-1, keepdims=True) * shin)
-            return np.stack([_unit(np.cross(y, _UP)), y, np.broadcast_to(_UP, y.shape)], -1)
+            forward = _unit(np.cross(y, _UP))
+            lean = np.arctan2(-(shin * forward).sum(-1), -shin[:, 2])
+            down = np.maximum(lean - _FLEXED, 0.0)[:, None]
+            c, s = np.cos(down), np.sin(down)
+            return np.stack([c * forward - s * _UP, y, c * _UP + s * forward], -1)
         return world[:, anatomy.body[f"{side}_knee"]]
     along = _unit(marks[f"{side}_toe"] - marks[f"{side}_ankle"])
     plane = np.cross(along, -shin)

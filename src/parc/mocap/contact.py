@@ -1,8 +1,9 @@
 """Who touches the ground when, from kinematics alone, at the rate of the source.
 
 A foot is two parts, heel and toe, each the middle of an edge of the sole. A part stands while it is slow, also vertically; the
-walk from heel to toe thus comes out as two overlapping events, and each can later be held where it was. A hand stands while it is
-slow and the body moves over it. Limits have hysteresis (enter at v, leave at 1.5 v), gaps of two hundredths of a second are
+walk from heel to toe thus comes out as two overlapping events, and each can later be held where it was. A steep foot stands on
+its lower part alone: the heels of one who kneels with the feet over an edge are still, but touch nothing. A hand stands while it
+is slow and the body moves over it. Limits have hysteresis (enter at v, leave at 1.5 v), gaps of two hundredths of a second are
 closed, and what is too short is dropped. At the top of a jump everything is slow: an event in which the body falls freely is
 none.
 
@@ -50,7 +51,7 @@ class ContactSettings:
     falling: float = 6.0
     """m/s2 of downward acceleration at which nobody stands"""
     tilt: float = 40.0
-    """degrees between a sole and the ground beyond which an event says nothing about its height"""
+    """degrees between a sole and the ground beyond which its upper part does not stand and its lower tells no height"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +122,9 @@ def find_contacts(
     for side in SIDES:
         turns = foot_frames(anatomy, fitted, side)
         corners = marks[f"{side}_ankle"][:, None] + np.einsum("tij,cj->tci", turns, anatomy.sole)
-        for part, rows in (("heel", slice(0, 2)), ("toe", slice(2, 4))):
+        for part, rows, others in (("heel", slice(0, 2), slice(2, 4)), ("toe", slice(2, 4), slice(0, 2))):
             pair = corners[:, rows]
+            above = pair[..., 2].min(1) - corners[:, others, 2].min(1)
             mid = pair.mean(1)
             limit = np.maximum(settings.foot_speed, settings.foot_share * root_speed)
             ratio = np.maximum(_speed(mid, rate, smooth) / limit, _speed(mid[:, 2:], rate, smooth) / settings.foot_rise)
@@ -130,6 +132,8 @@ def find_contacts(
                 if np.median(falling[start:stop]) > 0.5:
                     continue
                 level = np.median(turns[start:stop, 2, 2]) > np.cos(np.radians(settings.tilt))
+                if not level and np.median(above[start:stop]) > 0:
+                    continue
                 events += _event(side, part, start, stop, at, pair, bool(level))  # type: ignore[arg-type]
         if hands:
             events += _hand_events(fitted, side, at, root_speed, falling, smooth, anatomy.palm_drop, settings)

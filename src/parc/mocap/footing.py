@@ -39,7 +39,7 @@ def settle(supports: Supports, terrain: Terrain, settings: FootingSettings = Foo
     tries = np.stack(np.meshgrid(steps, steps, indexing="ij"), -1).reshape(-1, 2)
     tries = tries[np.linalg.norm(tries, axis=-1) <= settings.reach]
     shifts: list[Array] = [np.zeros(3) for _ in supports.held]
-    for group in _stances(supports.held):
+    for group in stances(supports.held):
         points = np.concatenate([np.median(supports.held[i].event.points, axis=0)[:, :2] for i in group])
         edge = settings.inset * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
         spread = (points[:, None] + edge).reshape(-1, 2)
@@ -56,7 +56,7 @@ def settle(supports: Supports, terrain: Terrain, settings: FootingSettings = Foo
     return shifts
 
 
-def _stances(held: tuple[Held, ...]) -> list[list[int]]:
+def stances(held: tuple[Held, ...]) -> list[list[int]]:
     """Events of one foot on one level that overlap in time, and hands alone."""
     groups: list[list[int]] = []
     for i, h in enumerate(held):

@@ -3,8 +3,9 @@
 Feet decide. A stance is the heel and the toe of one foot at one time; it may found a level if it is flat (heel and toe agree)
 or if only the toe ever stands (runners). Events of other heights - a foot that hooks an edge or hovers - belong to a level if
 one is near, and are no contact otherwise. Hands found levels only where no foot level is near: a wall that is vaulted. A foot
-below a hand that holds may be pressed against a wall, which looks like standing: it must be flatter and nearer to a level to
-count.
+below a hand that holds may be pressed against a wall or dangle, which looks like standing: it must be flatter and nearer to a
+level to count, and toes alone found none. A steep foot that is lower than a raised level dangles over its edge. A hand that is
+high above feet that stand all the while, with nothing else on its level near by, rests on a hip or in the air.
 """
 
 from dataclasses import dataclass, replace
@@ -27,9 +28,13 @@ class LevelSettings:
     join: float = 0.10
     """m from a level within which an event that founds none still belongs to it"""
     hanging: float = 0.025
-    """m in place of `agree` and `join` for a foot while a hand holds well above it"""
+    """m in place of `agree` and `join` for a foot that hangs, and under a raised level for a steep one"""
+    hanging_share: float = 1 / 3
+    """of the time that a hand must hold well above a foot that hangs"""
     hand_above: float = 0.3
     """m"""
+    alone: float = 0.5
+    """m along the ground around a hand high above standing feet within which something else must be on its level"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +72,14 @@ def find_levels(contacts: Contacts, fps: float = 30.0, settings: LevelSettings =
     held = []
     for e in contacts.events:
         level = _nearest(e.height, levels)
-        reach = settings.hand_reach if e.part == "hand" else settings.hanging if _hangs(e, contacts, settings) else settings.join
+        hangs = e.part != "hand" and _hanging(e, contacts, settings) > settings.hanging_share
+        reach = settings.hand_reach if e.part == "hand" else settings.hanging if hangs else settings.join
         if e.part == "hand" and (level is None or abs(level - e.height) > reach):
             level, reach = _nearest(e.height, walls), settings.width
-        if level is not None and abs(level - e.height) <= reach:
+        dangles = level is not None and not e.votes and e.height < level - settings.hanging and level > min(levels)
+        if level is not None and abs(level - e.height) <= reach and not dangles:
             held.append(Held(e, level))
+    held = [h for h in held if not _idle(h, held, settings)]
     used = sorted({h.level for h in held})
     return Supports(Contacts(contacts.frames, tuple(h.event for h in held)), tuple(held), tuple(used))
 
@@ -103,21 +111,37 @@ def _foot_weight(event: Event, contacts: Contacts, fps: float, settings: LevelSe
     twins = [
         e for e in contacts.events if (e.side, e.part) == (event.side, other) and e.start < event.stop and event.start < e.stop
     ]
+    hanging = _hanging(event, contacts, settings)
     if not twins:
-        return seconds if event.part == "toe" else 0.0
-    agree = settings.hanging if _hangs(event, contacts, settings) else settings.agree
+        return seconds if event.part == "toe" and not hanging else 0.0
+    agree = settings.hanging if hanging > settings.hanging_share else settings.agree
     flat = any(abs(e.height - event.height) < agree and e.votes for e in twins)
     return seconds if flat else 0.0
 
 
-def _hangs(event: Event, contacts: Contacts, settings: LevelSettings) -> bool:
-    """Whether a hand well above the foot is held for half of the event."""
+def _hanging(event: Event, contacts: Contacts, settings: LevelSettings) -> float:
+    """Share of the event during which a hand well above the foot is held."""
     span = slice(event.start, event.stop)
     held = np.zeros(event.stop, bool)
     for e in contacts.events:
         if e.part == "hand" and e.height > event.height + settings.hand_above:
             held[e.start : e.stop] = True
-    return bool(held[span].mean() > 0.5)
+    return float(held[span].mean())
+
+
+def _idle(hand: Held, held: list[Held], settings: LevelSettings) -> bool:
+    """Whether a hand carries nothing, as far as one can tell: a foot stands well below it throughout, and it is alone."""
+    e = hand.event
+    if e.part != "hand":
+        return False
+    stands = np.zeros(e.stop, bool)
+    for other in held:
+        o = other.event
+        if o.part != "hand" and o.height < e.height - settings.hand_above:
+            stands[o.start : o.stop] = True
+        elif o is not e and other.level == hand.level and np.linalg.norm(o.centre[:2] - e.centre[:2]) < settings.alone:
+            return False
+    return bool(stands[e.start :].all())
 
 
 def _cluster(votes: list[tuple[float, float]], width: float, least: float) -> list[float]:

@@ -15,7 +15,7 @@ from parc.mocap.footing import FootingSettings, settle
 from parc.mocap.landmark import Landmarks
 from parc.mocap.level import Held, LevelSettings, Supports, find_levels, floor_slope
 from parc.mocap.quality import Quality, measure_quality
-from parc.mocap.reconstruct import Ground, ReconstructSettings, reconstruct
+from parc.mocap.reconstruct import Ground, ReconstructSettings, reconstruct, without_passed
 from parc.mocap.refine import RefineSettings, refine
 from parc.mocap.retarget import retarget
 from parc.mocap.touch import label_touching
@@ -67,6 +67,7 @@ def make_clip(
         slow = replace(slow, landmarks=marks)
     marks, supports = warp(slow.landmarks, supports, _onto_levels(supports))
     (motion,) = retarget([replace(slow, landmarks=marks)], character, settings.retarget, device)
+    supports = without_passed(supports, motion, character, settings.reconstruct)
     ground = reconstruct(supports, motion, character, settings.reconstruct)
     supports = turned_supports(supports, ground.yaw)
     motion = motion.moved(turn=torch.tensor(ground.yaw))

@@ -11,7 +11,7 @@ nearest cell with one, lowered to the next level under the swept space. Takes on
 The swept space is kept as the lowest height that any surface point had over each square of 5 cm.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from scipy import spatial
 
 from parc.character.character import Character
 from parc.character.surface import surface_points, world_points
-from parc.mocap.level import Supports
+from parc.mocap.level import Held, Supports
 from parc.motion.motion import Motion
 from parc.terrain.terrain import CELL, Terrain
 
@@ -45,6 +45,8 @@ class ReconstructSettings:
     """m from the nearest contact up to which a raised level goes on"""
     hand_weight: float = 0.35
     """of a hand's vote against a foot's"""
+    passed: float = 0.3
+    """m under a hand at which the body was elsewhere in the take, so that it holds nothing"""
     same: float = 0.05
     """m, levels nearer than this agree"""
 
@@ -141,6 +143,22 @@ def reconstruct(
     heights = np.full(grid.size, levels[0]) if flat else grid.filled(levels, settings)
     terrain = Terrain(torch.as_tensor(heights).float(), torch.as_tensor(grid.min_point).float(), settings.cell)
     return Ground(terrain, best[1], grid.cost, tuple(float(x) for x in levels))
+
+
+def without_passed(
+    supports: Supports, motion: Motion, character: Character, settings: ReconstructSettings = ReconstructSettings()
+) -> Supports:
+    """Without holds of hands through whose place the body passed far below: there is nothing to hold there."""
+    swept = swept_space(motion, character)
+    tree = spatial.cKDTree(swept[:, :2])
+
+    def real(held: Held) -> bool:
+        near = tree.query_ball_point(held.event.centre[:2], _FINE) if held.event.part == "hand" else []
+        return not near or swept[near, 2].min() > held.level - settings.passed
+
+    held = tuple(h for h in supports.held if real(h))
+    contacts = replace(supports.contacts, events=tuple(h.event for h in held))
+    return Supports(contacts, held, tuple(sorted({h.level for h in held})))
 
 
 def swept_space(motion: Motion, character: Character) -> Array:

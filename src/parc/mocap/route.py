@@ -4,6 +4,9 @@ With r(t) the smoothed way of the root, S the stretch and R(t) the turn by the h
 
     r'(t) = r'(0) + integral of R S dr            a place x that belongs to time t goes to    r'(t) + R(t) S (x - r(t))
 
+A leap moves all that comes after the middle of a flight by a way; the body goes it at a constant rate in flight, taken up while
+pushing off and lost while landing.
+
 A contact belongs to its own time, a piece of ground to the time at which the new way (or a contact) is nearest to where it ends
 up. Without a bend all of it is one affine map of the plane. The body itself is turned, never stretched.
 """
@@ -22,6 +25,8 @@ _SMOOTH = 0.25
 """s"""
 _TURNING = 1.1
 """s that a bend takes"""
+_PUSH = 0.3
+"""s in which a leap's speed is taken up before the flight, and lost after"""
 _EVERY = 3
 """frames between points of the way that ground is looked up by"""
 
@@ -36,9 +41,14 @@ class Route:
     """[T] rad"""
     stretch: Array
     """[2]"""
+    leap: Array
+    """[T, 2] what the body is moved by besides, m"""
 
     @classmethod
-    def of(cls, root: Array, footing: Footing, variation: Variation, fps: float) -> "Route":
+    def of(
+        cls, root: Array, footing: Footing, variation: Variation, fps: float, leap: tuple[tuple[int, int], Array] | None = None
+    ) -> "Route":
+        """`leap` is a flight and the way [2] it goes farther."""
         before = ndimage.gaussian_filter1d(root[:, :2], _SMOOTH * fps, axis=0, mode="nearest")
         turn = np.full(len(root), variation.yaw)
         if variation.bend:
@@ -50,7 +60,16 @@ class Route:
         steps = np.diff(before, axis=0) * stretch
         steps = turned(steps, 0.5 * (turn[1:] + turn[:-1]))
         after = before[:1] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
-        return cls(before, after, turn, stretch)
+        smooth = np.zeros_like(after)
+        if leap is not None:
+            (a, b), way = leap
+            frame, push = np.arange(len(root)), _PUSH * fps
+            rate = np.clip(1 - np.maximum(a - frame, frame - b) / push, 0, 1)
+            share = np.cumsum(rate) / rate.sum()
+            there = (frame >= (a + b) // 2).astype(float)
+            after = after + there[:, None] * turned(way, turn[a])
+            smooth = (share - there)[:, None] * turned(way, turn[a])
+        return cls(before, after, turn, stretch, smooth)
 
     def place(self, xy: Array, frame: NDArray[np.int64]) -> Array:
         """Where places [..., 2] of frames [...] go."""
@@ -60,7 +79,7 @@ class Route:
         """Positions [T, ..., 3] of the body, turned about the way, not stretched."""
         middle = (1,) * (pos.ndim - 2)
         away = pos[..., :2] - self.before.reshape(-1, *middle, 2)
-        moved = self.after.reshape(-1, *middle, 2) + turned(away, self.turn.reshape(-1, *middle))
+        moved = (self.after + self.leap).reshape(-1, *middle, 2) + turned(away, self.turn.reshape(-1, *middle))
         return np.concatenate([moved, pos[..., 2:]], -1)
 
     def origins(self, contacts: Array, frames: NDArray[np.int64], xy: Array) -> tuple[Array, NDArray[np.int64]]:

@@ -6,6 +6,8 @@
     bend       the route turns at a place where the body walks on the level, and what comes after turns with it
     lift       what comes after a flight is higher or lower: a jump on the level becomes one up or down
     pit        the ground under that flight is lower
+    leap       a jump in place goes somewhere, so that there is ground to land on that may be lifted
+    terraces   steps up and down between footholds of a walk or a run on the level (`parc.mocap.terrace`)
     boxes      seed of boxes put where the body is not (`parc.terrain.augment`)
 
 How far heights may be scaled depends on how they are overcome (`highest_rise`): a step up without hands has its limit, a drop has
@@ -44,6 +46,10 @@ class Variation:
     """m, depth of the ground under it"""
     flight: float = 0.5
     """which flight, among those that are long enough, 0..1"""
+    leap: float = 0.0
+    """m forward that a jump in place goes"""
+    terraces: tuple[tuple[float, float], ...] = ()
+    """steps of the ground: where among the places that allow one, 0..1, and how high, m"""
     boxes: int | None = None
     """seed of boxes around; none without"""
 
@@ -58,6 +64,10 @@ class Variation:
             raise SettingsError(
                 f"a variation by lift {self.lift}, pit {self.pit} at flight {self.flight} is not within 3, 5 and 0..1"
             )
+        if not 0 <= self.leap <= 1.5:
+            raise SettingsError(f"a variation by a leap of {self.leap} m is not within 0..1.5")
+        if not all(0 <= share <= 1 and abs(step) <= 0.6 for share, step in self.terraces):
+            raise SettingsError(f"a variation by terraces {self.terraces} is not of places within 0..1 and steps within 0.6 m")
 
     def height(self, z: Array, ground: float) -> Array:
         """What heights become, m."""
@@ -67,7 +77,7 @@ class Variation:
         return ground + self.rise * (z - ground)
 
     def milder(self, times: int) -> "Variation":
-        """The same asked for with less: first along the grid, then without a bend, then half as much of all, then a quarter."""
+        """The same asked for with less: first along the grid, then without bend and steps, then half of all, then a quarter."""
         if times == 0:
             return self
         yaw, bend = (_QUARTER * round(angle / _QUARTER) for angle in (self.yaw, self.bend))
@@ -80,6 +90,8 @@ class Variation:
             bend=0.0,
             lift=0.0,
             pit=0.0,
+            leap=0.0,
+            terraces=(),
             rise=1 + share * (self.rise - 1),
             stretch=(1 + share * (self.stretch[0] - 1), 1 + share * (self.stretch[1] - 1)),
         )
@@ -89,7 +101,9 @@ class Variation:
         turns = "".join(
             f", {name} {np.degrees(angle):.1f} deg" for name, angle in (("yaw", self.yaw), ("bend", self.bend)) if angle
         )
-        steps = "".join(f", {name} {z:.2f} m" for name, z in (("lift", self.lift), ("pit", self.pit)) if z)
+        steps = "".join(f", {name} {z:.2f} m" for name, z in (("lift", self.lift), ("pit", self.pit), ("leap", self.leap)) if z)
+        if self.terraces:
+            steps += f", steps {' '.join(f'{step:+.2f}' for _, step in self.terraces)} m"
         return f"heights {heights}, stretch {self.stretch[0]:.3f} {self.stretch[1]:.3f}{turns}{steps}"
 
 
@@ -115,6 +129,16 @@ class VariationRanges:
     """m, least and greatest depth under a flight"""
     pitted: float = 0.4
     """share of variations with one, of clips that fly"""
+    leap: tuple[float, float] = (0.6, 1.0)
+    """m, least and greatest way that a jump in place goes"""
+    leapt: float = 0.7
+    """share of variations with one, of clips that jump in place"""
+    terraces: tuple[int, int] = (1, 4)
+    """least and greatest number of steps between footholds"""
+    step: tuple[float, float] = (0.08, 0.25)
+    """m, least and greatest height of one, all up or all down in half of the variations"""
+    terraced: float = 0.5
+    """share of variations with some"""
     boxes: float = 0.5
     """share of variations with boxes around"""
 
@@ -138,4 +162,13 @@ def random_variation(
         pit=float(generator.uniform(*ranges.pit)) if generator.random() < ranges.pitted else 0.0,
         flight=float(generator.random()),
         boxes=int(generator.integers(1 << 31)) if generator.random() < ranges.boxes else None,
+        leap=float(generator.uniform(*ranges.leap)) if generator.random() < ranges.leapt else 0.0,
+        terraces=_terraces(generator, ranges) if generator.random() < ranges.terraced else (),
     )
+
+
+def _terraces(generator: np.random.Generator, ranges: VariationRanges) -> tuple[tuple[float, float], ...]:
+    count = int(generator.integers(ranges.terraces[0], ranges.terraces[1] + 1))
+    signs = np.full(count, generator.choice([-1, 1])) if generator.random() < 0.5 else generator.choice([-1, 1], count)
+    steps = signs * generator.uniform(*ranges.step, count)
+    return tuple((float(share), float(step)) for share, step in zip(generator.random(count), steps, strict=True))

@@ -9,8 +9,14 @@ from typing import Any
 
 from parc.errors import ParcError, SettingsError
 
-_SINKING_CONTACT = {"contact_time": 0.015, "contact_impedance": (0.9, 0.95), "contact_depth": 0.001, "contact_margin": 0.0}
-"""what contracts stored before contacts were part of them mean"""
+_UNSAID = {
+    "contact_time": 0.015,
+    "contact_impedance": (0.9, 0.95),
+    "contact_depth": 0.001,
+    "contact_margin": 0.0,
+    "damping_as_inertia": False,
+}
+"""what contracts stored before these were part of them mean"""
 
 
 class ContractError(ParcError):
@@ -31,12 +37,16 @@ class Contract:
     """sliding friction of body on terrain"""
     contact_time: float = 1 / 60
     """s, time constant of a contact's critically damped spring; MuJoCo takes no less than two physics steps"""
-    contact_impedance: tuple[float, float] = (0.9, 0.97)
+    contact_impedance: tuple[float, float] = (0.95, 0.99)
     """share of the other forces that a contact withstands at first touch and at `contact_depth`; the rest sinks in"""
     contact_depth: float = 0.002
     """m over which the impedance rises"""
-    contact_margin: float = 0.003
-    """m above the ground at which contact begins: a body at rest stays 2 mm over it, a landing one ends about on it"""
+    contact_margin: float = 0.001
+    """m above the ground at which contact begins: a body at rest stays half of it over the ground, a landing one ends about on
+    it; 3 mm leave no depth at all, but recordings then hover by 2 mm"""
+    damping_as_inertia: bool = True
+    """the step's implicit joint damping is part of the inertia that contact forces are computed with (`parc.physics.model`);
+    without it feet rattle and slide in half of their contacts"""
     character: str = ""
     """fingerprint of the character"""
 
@@ -52,7 +62,7 @@ class Contract:
     @staticmethod
     def completed(stored: dict[str, Any]) -> dict[str, Any]:
         """A contract from a file, with what older files leave unsaid."""
-        return _SINKING_CONTACT | stored
+        return _UNSAID | stored
 
     @property
     def timestep(self) -> float:

@@ -160,24 +160,31 @@ def import_ray() -> Any:
 
 def _connect(ray: Any, cluster: str) -> None:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    try:
+    check_answers(cluster)
+    with _as_sentence(cluster):
         if cluster == "local":
             ray.init("local", include_dashboard=False, object_store_memory=_LOCAL_STORE, **quiet)
         else:
-            _check_answers(cluster)
             ray.init(cluster, **quiet)
-    except (OSError, RuntimeError, ValueError) as error:
+
+
+def check_answers(cluster: str) -> None:
+    """Ray waits minutes for an address where nobody listens."""
+    if cluster in ("local", "auto"):
+        return
+    host, _, port = cluster.removeprefix("ray://").rpartition(":")
+    with _as_sentence(cluster):
+        if not host or not port.isdigit():
+            raise ValueError("expected local, auto or HOST:PORT")
+        socket.create_connection((host, int(port)), timeout=10.0).close()
+
+
+@contextlib.contextmanager
+def _as_sentence(cluster: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ClusterError(
             f"no Ray cluster at '{cluster}' ({reason}); `ray start --head` begins one, and 'local' needs none"
         ) from None
-
-
-def _check_answers(cluster: str) -> None:
-    """Ray waits minutes for an address where nobody listens."""
-    host, _, port = cluster.removeprefix("ray://").rpartition(":")
-    if cluster == "auto":
-        return
-    if not host or not port.isdigit():
-        raise ValueError("expected local, auto or HOST:PORT")
-    socket.create_connection((host, int(port)), timeout=10.0).close()

@@ -84,6 +84,7 @@ def workers_at(
 def check_cluster(cluster: str | None) -> None:
     """Refuse at once what could not work later."""
     if cluster is not None:
-        from parc.run.ray_workers import import_ray
+        from parc.run.ray_workers import check_answers, import_ray
 
         import_ray()
+        check_answers(cluster)

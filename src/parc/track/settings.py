@@ -56,15 +56,16 @@ class PPOSettings:
     """learning rate at the start"""
     critic_rate: float = 3e-4
     """learning rate"""
-    target_kl: float = 0.05
+    target_kl: float = 0.03
     """the actor's rate is raised below half of this divergence an update and lowered above twice; 0 keeps it fixed"""
-    rate_range: tuple[float, float] = (1e-4, 2e-4)
-    """bounds of the actor's rate; a run that learned well sat at the lower one with twice the divergence aimed at"""
-    stop_kl: float = 0.3
+    rate_range: tuple[float, float] = (1e-5, 2e-4)
+    """bounds of the actor's rate; as the std falls the same step goes farther, and a floor of 1e-4 ended in a divergence of 0.27
+    an update and a policy that grew rougher and worse"""
+    stop_kl: float = 0.15
     """an epoch that has gone this far from the policy that acted is the actor's last of its update; 0: never"""
     critic_first: int = 20
     """updates of a warm start in which only the critic learns"""
-    warm_rate: float = 1e-4
+    warm_rate: float = 5e-5
     """the actor's rate at a warm start"""
     warm_std: float = 0.05
     """least std of the actions at a warm start"""

@@ -37,14 +37,26 @@ class Line:
     """one for each place on the axis; None or NaN: nothing there"""
     errors: Sequence[float | None] = ()
 
+    def span(self) -> list[float]:
+        """All values, and where the errors above them end."""
+        known = [(float(v), k) for k, v in enumerate(self.values) if v is not None and math.isfinite(v)]
+        errors = [(v, self.errors[k] if k < len(self.errors) else None) for v, k in known]
+        return [v for v, _ in known] + [v + e for v, e in errors if e is not None and math.isfinite(e)]
+
 
 def steps_chart(
-    title: str, unit: str, places: Sequence[str], lines: Sequence[Line], joined: int | None = None, may_be_log: bool = True
+    title: str,
+    unit: str,
+    places: Sequence[str],
+    lines: Sequence[Line],
+    joined: int | None = None,
+    may_be_log: bool = True,
+    most: float = math.inf,
 ) -> str:
-    """Values over named places; the first `joined` of them are connected (all, if not given)."""
+    """Values over named places; the first `joined` of them are connected (all, if not given). `most`: no value can be larger."""
     joined = len(places) if joined is None else joined
-    known = [float(v) for line in lines for v in line.values if v is not None and math.isfinite(v)]
-    scale = _Scale.of(known or [0.0, 1.0], may_be_log)
+    known = [value for line in lines for value in line.span()]
+    scale = _Scale.of(known or [0.0, 1.0], may_be_log, most)
     step = (_WIDTH - _LEFT - _RIGHT) / max(len(places), 1)
     parts = [f'<text x="{_LEFT}" y="15" class="title">{escape(title)}</text>']
     parts.append(f'<text x="{_LEFT}" y="31" class="small">{escape(unit + scale.note)}</text>')
@@ -77,7 +89,8 @@ def _line(line: Line, scale: "_Scale", step: float, shift: float, joined: int, p
             told += f" ± {short(error)}"
         marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape(told)}</title></circle>')
         side, anchor = (-7, "end") if shift < 0 else (7, "start")
-        marks.append(f'<text x="{x + side:.1f}" y="{y - 6:.1f}" text-anchor="{anchor}" class="value">{short(value)}</text>')
+        beside = y - 6 if y > _TOP + 8 else y + 14  # at the top of the axis below its point, clear of the title
+        marks.append(f'<text x="{x + side:.1f}" y="{beside:.1f}" text-anchor="{anchor}" class="value">{short(value)}</text>')
     path = f'<polyline points="{" ".join(points)}"/>' if len(points) > 1 else ""
     return f'<g class="{line.style}">{path}{"".join(marks)}</g>'
 
@@ -90,13 +103,13 @@ class _Scale:
     logarithmic: bool
 
     @classmethod
-    def of(cls, values: list[float], may_be_log: bool) -> "_Scale":
+    def of(cls, values: list[float], may_be_log: bool, most: float = math.inf) -> "_Scale":
         """From zero, or logarithmic where positive values span a wide range."""
         low, high = min(values), max(values)
         if may_be_log and low > 0 and high / low > _LOG_FROM:
             first, last = math.floor(math.log10(low)), math.ceil(math.log10(high) - 1e-9)
             return cls(float(first), float(last), [10.0**k for k in range(first, last + 1)], True)
-        found = ticks(min(0.0, low), high * 1.08 if high > 0 else 1.0)
+        found = ticks(min(0.0, low), min(high * 1.08, most) if high > 0 else 1.0)
         return cls(found[0], found[-1], found, False)
 
     @property

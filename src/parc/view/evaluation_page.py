@@ -43,11 +43,12 @@ _MORE = (
     Column("pen_mm", "penetration, mm", True),
     Column("seam_jerk", "seam jerk ratio", True),
 )
+_F1_UNIT = "labels against geometry"
 _CHARTS = (("fwd", "fwd", "FWD", "m"), ("tpl", "tpl", "TPL", "m"), ("tcl", "tcl", "TCL", "m"), (_HJF, "hjf", "HJF", "%"))
 _MORE_CHARTS = (
     ("goal", "Goal reached", "%"),
     ("foot_skate", "Foot skate", "% of contact frames"),
-    ("foot_f1", "Foot contact F1", "labels against geometry"),
+    ("foot_f1", "Foot contact F1", _F1_UNIT),
     ("floating", "Floating", "% of frames"),
 )
 
@@ -129,7 +130,7 @@ def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
         errors = [by_label[p]["error"][ours] if p in by_label else None for p in places]
         paper_values = [theirs[p][paper] if p in theirs else None for p in places]
         lines = [Line(f"ours, {limit} s", "ours", mine, errors), Line("paper", "paper", paper_values)]
-        charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined))
+        charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, most=_most(unit)))
     page.add_chart(*charts)
     page.add_html("<h3>Beyond the paper</h3>")
     for limit in result["generators"][0]["limits"]:
@@ -160,8 +161,13 @@ def _more_charts(result: dict[str, Any]) -> list[str]:
         for limit, style in zip(rows[0]["limits"], ("ours", "other", "paper"), strict=False):
             values = [by_label[p][limit]["mean"][key] for p in places]
             lines.append(Line(f"{limit} s", style, values, [by_label[p][limit]["error"][key] for p in places]))
-        charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, may_be_log=False))
+        charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, may_be_log=False, most=_most(unit)))
     return charts
+
+
+def _most(unit: str) -> float:
+    """No share is larger than all."""
+    return 100.0 if unit.startswith("%") else 1.0 if unit == _F1_UNIT else math.inf
 
 
 def _rows(result: dict[str, Any], limit: str) -> list[Row]:
@@ -195,8 +201,8 @@ def _add_trackers(page: EvaluationPage, result: dict[str, Any]) -> None:
         page.add_section(
             "Table 2: motion trackers",
             "Each tracker on the best motion its generator made for each test terrain. Success: from the first frame to the end, "
-            f"mean action, no noise ({test['trials'] - 1} more trials with start noise). Joint error: root-relative, mean over "
-            f"{test['episodes']} episodes from random frames of each motion (the paper: 2048).",
+            f"mean action, no noise (beside it, trials with start noise: {test['trials'] - 1}). Joint error: root-relative, "
+            f"mean over {test['episodes']} episodes from random frames of each motion (the paper: 2048).",
         )
         rows = [(row["label"], _tracker_values(row), _tracker_errors(row)) for row in result["trackers"]]
         page.add_html(comparison(rows, theirs, tracker_columns(), "", "the paper's"))
@@ -211,7 +217,7 @@ def _add_trackers(page: EvaluationPage, result: dict[str, Any]) -> None:
             errors = [by_label[p][error] if p in by_label else None for p in places]
             lines = [Line("ours", "ours", mine, errors)]
             lines.append(Line("paper", "paper", [theirs[p][key] if p in theirs else None for p in places]))
-            charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined))
+            charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, most=_most(unit)))
         page.add_chart(*charts)
     if "on_dataset" in result:
         page.add_section("Trackers on a data set", f"{result['on_dataset']['clips']} clips, from the first frame, by skill.")
@@ -247,7 +253,8 @@ def _add_blending(page: EvaluationPage, result: dict[str, Any]) -> None:
         mine = [r["limits"][limit]["mean"][ours] for r in constants]
         errors = [r["limits"][limit]["error"][ours] for r in constants]
         lines = [Line("ours", "ours", mine, errors), Line("paper", "paper", [theirs[r["label"]][paper] for r in constants])]
-        charts.append(steps_chart(f"{title} by s", unit, [r["label"].removeprefix("s ") for r in constants], lines))
+        places = [r["label"].removeprefix("s ") for r in constants]
+        charts.append(steps_chart(f"{title} by s", unit, places, lines, most=_most(unit)))
     page.add_chart(*charts)
 
 
@@ -260,7 +267,7 @@ def _add_displacement(page: EvaluationPage, result: dict[str, Any]) -> None:
     for heading, rows in (("Data sets", result["datasets"]), ("Generated on the test terrains", result["generators"])):
         if rows:
             every = [max(abs(x), abs(y)) for row in rows for x, y in row["displacement"]] or [1.0]
-            reach = max(1.0, sorted(every)[int(0.99 * (len(every) - 1))] * 1.2)
+            reach = max(1.0, sorted(every)[math.ceil(0.99 * (len(every) - 1))] * 1.35)
             page.add_html(f"<h3>{heading}</h3>")
             page.add_panels([density_panel(row["displacement"], row["label"], _spread_note(row), reach) for row in rows])
 

@@ -103,7 +103,7 @@ def _summary(numbers: dict[str, Any]) -> str:
     diversity = numbers["diversity"]
     text = f"{len(numbers['joined'])} clips joined, {len(numbers['refused'])} were refused; the data set has {numbers['clips']}."
     if diversity["new"] is not None and diversity["start"]:
-        text += f" New clips are {100 * diversity['new'] / diversity['start']:.0f} % as diverse as the starting set."
+        text += f" Sound new clips are {100 * diversity['new'] / diversity['start']:.0f} % as diverse as the starting set."
     return text
 
 

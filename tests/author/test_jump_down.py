@@ -1,0 +1,102 @@
+"""Ways down facing forward, before any fit."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from parc.author import JumpDown, Script, draft, jump_down, random_scripts
+from parc.author.script import turned
+from parc.character import humanoid
+from parc.mocap.anatomy import Anatomy
+from parc.terrain.terrain import CELL
+
+ROOM = [JumpDown(0.4, "step", 1.0), JumpDown(0.6, "step", 2.4), JumpDown(0.9, "leap", 1.6), JumpDown(1.3, "jump", 1.2)]
+
+
+def _take_off_and_landing(script: Script, height: float) -> tuple[float, float]:
+    """s"""
+    high = [s for s in script.steps if s.place[2] == pytest.approx(height)]
+    low = [s for s in script.steps if s.place[2] == pytest.approx(0.0)]
+    return max(s.stop for s in high), min(s.start for s in low)
+
+
+@pytest.mark.parametrize("make", ROOM, ids=lambda m: m.style)
+def test_the_pelvis_falls_as_a_stone_between_take_off_and_landing(make: JumpDown) -> None:
+    script = jump_down("down", make)
+    leaves, lands = _take_off_and_landing(script, make.height)
+    keys = [k for k in script.keys if leaves - 1e-6 <= k.time <= lands + 1e-6]
+    times, heights, along = (np.array([getattr(k, name) for k in keys]) for name in ("time", "z", "x"))
+    assert len(keys) >= 5
+    assert 2 * np.polyfit(times, heights, 2)[0] == pytest.approx(-9.81, rel=1e-6)
+    assert np.diff(along) / np.diff(times) == pytest.approx((along[-1] - along[0]) / (lands - leaves))
+
+
+@pytest.mark.parametrize("gap", [0, 1, 2])
+@pytest.mark.parametrize("heading", [-0.4, 0.0, 0.4])
+@pytest.mark.parametrize("style", ["leap", "jump"])
+def test_the_last_foot_is_at_the_edge_and_the_first_beyond_the_ditch(gap: int, heading: float, style) -> None:
+    make = JumpDown(0.6, style, 1.0, gap=gap, heading=heading)
+    script = jump_down("down", make)
+    sole = Anatomy.of(humanoid()).sole[:, :2]
+
+    def corners(step) -> np.ndarray:
+        c, s = math.cos(step.yaw), math.sin(step.yaw)
+        return step.place[0] + sole @ np.array([c, -s])
+
+    leaves, _ = _take_off_and_landing(script, make.height)
+    last = next(s for s in script.steps if s.stop == pytest.approx(leaves) and s.side == make.side)
+    assert -0.025 <= corners(last).max() <= 0.0
+    on_floor = [s for s in script.steps if s.place[2] == pytest.approx(0.0)]
+    assert min(corners(s).min() for s in on_floor) >= gap * CELL + 0.03
+
+
+def test_knees_bend_deeper_after_a_higher_fall() -> None:
+    lowest = []
+    for height in (0.5, 0.9, 1.3):
+        script = jump_down("down", JumpDown(height, "leap"))
+        _, lands = _take_off_and_landing(script, height)
+        lowest.append(min(k.z for k in script.keys if lands < k.time < lands + 0.4))
+    assert lowest[0] > lowest[1] > lowest[2] > 0.35
+
+
+def test_a_walk_is_not_broken_by_a_step_down() -> None:
+    make = JumpDown(0.45, "step", 1.3, 1.3)
+    root = draft(jump_down("down", make), humanoid()).start.root_pos
+    assert float((root[10:, 0] - root[:-10, 0]).min()) * 3 > 0.7 * make.speed
+
+
+def test_feet_come_down_on_their_toes() -> None:
+    make = JumpDown(0.9, "jump", 1.2)
+    script = jump_down("down", make)
+    held = draft(script, humanoid()).held
+    first = math.ceil(_take_off_and_landing(script, make.height)[1] * 30 - 1e-6)
+    assert held[first - 1].tolist() == [0.0] * 6
+    heels, toes = held[first : first + 4, 0:2], held[first : first + 4, 2:4]
+    assert float(toes[0].max()) == 1.0
+    assert float(heels[0].max()) == 0.0
+    assert bool((toes >= heels).all()) and bool((heels[-1] == 1).all())
+
+
+def test_a_turned_script_is_the_same_seen_by_who_turned() -> None:
+    script = jump_down("down", JumpDown(0.8, turn=0.3))
+    other = turned(script, 0.5)
+
+    def seen(x: float, y: float) -> complex:
+        return complex(x, y) * np.exp(-0.5j)
+
+    for one, two in zip([*script.steps, *script.vias], [*other.steps, *other.vias], strict=True):
+        assert seen(*two.place[:2]) == pytest.approx(complex(*one.place[:2]))
+        assert two.place[2] == one.place[2]
+    for one, two in zip(script.keys, other.keys, strict=True):
+        assert seen(two.x, two.y) == pytest.approx(complex(one.x, one.y))
+        assert two.yaw - one.yaw == pytest.approx(0.5)
+    assert all(b.yaw - a.yaw == pytest.approx(0.5) for a, b in zip(script.steps, other.steps, strict=True))
+
+
+def test_every_drawn_way_down_leaves_a_foot_the_time_of_a_swing() -> None:
+    for script in random_scripts(60, 7, ["step_down", "jump_down"]):
+        for side in ("left", "right"):
+            spans = sorted((s.start, s.stop) for s in script.steps if s.side == side)
+            assert min(after[0] - before[1] for before, after in pairwise(spans)) > 0.2, script.name
