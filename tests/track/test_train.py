@@ -128,6 +128,16 @@ def test_a_warm_start_from_the_small_files_has_the_same_policy_and_value(
         make_trainer(character, squat, wider, PLAN).warm_start(tmp_path / ACTOR)
 
 
+def test_a_fixed_std_stays_what_it_was_set_to_at_a_warm_start(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path
+) -> None:
+    train_tracker(character, [squat], tmp_path, tiny, replace(PLAN, iterations=1))
+    fixed = replace(tiny, policy=replace(tiny.policy, learn_std=False, std=0.11))
+    trainer = make_trainer(character, squat, fixed, PLAN)
+    trainer.warm_start(tmp_path / ACTOR)
+    torch.testing.assert_close(trainer.policy.log_std.exp(), torch.full_like(trainer.policy.log_std, 0.11))
+
+
 def test_a_broken_simulation_does_not_stop_training(character: Character, squat: Clip, tiny: TrackerSettings) -> None:
     trainer = make_trainer(character, squat, tiny, PLAN)
     trainer.env.restart_all()

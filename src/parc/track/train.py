@@ -300,6 +300,8 @@ class Trainer:
         self.ppo.actor_rate.fill_(min(ppo.actor_rate, ppo.warm_rate))
         if self.policy.log_std.requires_grad:
             self.policy.log_std.data.clamp_min_(math.log(ppo.warm_std))
+        else:
+            self.policy.log_std.data.fill_(math.log(self.settings.policy.std))
 
     def _tell_changes(self, path: Path, theirs: Contract) -> None:
         if self.group.is_main and (changes := self.env.world.contract.differences(theirs)):
