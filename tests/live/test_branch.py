@@ -25,7 +25,7 @@ def branch(parent: Branch | None = None, name: float = 0.0, end: int = 4, record
     if parent is not None:
         numbers[0] = parent.last.qpos
     survived = recorded if safe else end
-    return Branch(Snapshot(*[numbers] * 6), torch.zeros(recorded), REFERENCE, 0, end, survived, -name, False, parent)
+    return Branch(Snapshot(*[numbers] * 6), torch.zeros(recorded), REFERENCE, 0, end, survived, -name, None, parent)
 
 
 def played(tree: Tree, steps: int) -> list[float]:

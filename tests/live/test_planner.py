@@ -12,6 +12,7 @@ from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start, or
 from parc.live.stage import GivenUp, Ground, Stage, Trial
 from parc.path import TerrainPath
 from parc.terrain import Terrain
+from parc.traverse.arrive import STANDING
 
 FLAT = Terrain.flat((20, 12))
 WAY = Ground(FLAT, TerrainPath(torch.tensor([[2.0, 2.4, 0.0], [6.0, 2.4, 0.0]])), 0.0)
@@ -79,13 +80,26 @@ def test_who_is_on_its_own_is_followed_until_the_plan_is_due(planner: Planner, f
 
 
 def test_whoever_makes_no_headway_weighs_progress_more(planner: Planner, first: Plan) -> None:
-    """Of two bodies, one lost at once a metre ahead and one safe on the spot, the bold choose the first."""
+    """Of two bodies, one lost at once some metres ahead and one safe on the spot, the bold choose the first."""
     safe = replace(first.best, score=0.0)
     states = Snapshot(*(torch.stack([part, part]) for part in safe.states))
-    states.qpos[1, :, 0] += 1.5
+    states.qpos[1, :, 0] += 2.5
     trial = Trial(states, safe.reference, torch.tensor([12, 4]), torch.zeros(2, 12), torch.zeros(2, 12), torch.tensor([8.0, 4.0]))
     careful, bold = (planner._score(Request(WAY, caution=caution), trial) for caution in (1.0, 0.0))
     assert int(careful.argmax()) == 0 and int(bold.argmax()) == 1
+
+
+def test_a_pit_and_the_edge_of_the_map_cost_progress(planner: Planner, first: Plan) -> None:
+    rows = Snapshot(*(torch.stack([part] * 4) for part in first.best.states))
+    rows.qpos[..., 1:3] = torch.tensor([2.4, STANDING])
+    trial = Trial(rows, first.best.reference, torch.full((4,), 12), torch.zeros(4, 12), torch.zeros(4, 12), torch.zeros(4))
+    rows.qpos[1, :, 2] -= 1.5
+    rows.qpos[2, :, 2] += 1.5
+    rows.qpos[3, :, 1] = FLAT.extent[0][1] - 1.0
+    cost = (lambda score: score[0] - score)(planner._score(Request(WAY), trial))
+    aside = 2.4 - float(rows.qpos[3, 0, 1]) - SETTINGS.corridor
+    expected = [0.0, SETTINGS.pit + SETTINGS.off_path, SETTINGS.off_path, SETTINGS.off_map + aside * SETTINGS.off_path]
+    torch.testing.assert_close(cost, torch.tensor(expected), atol=1e-4, rtol=0)
 
 
 def test_a_plan_that_nobody_wants_is_given_up(planner: Planner, first: Plan) -> None:
@@ -113,6 +127,18 @@ def test_what_is_held_is_kept_to_its_end(stage: Stage, first: Plan) -> None:
         leaf.first = 15
     written = stage.write(WAY, used_up, ["held", "held"], 27, seeded())
     torch.testing.assert_close(written.root_pos[0, 0], leaves[0].reference.frames.root_pos[0, -1])
+
+
+def test_motions_of_all_kinds_go_on_from_their_own_leaf(stage: Stage, first: Plan) -> None:
+    leaves = [first.leaves[k % 2] for k in range(4)]
+    frames = stage.write(WAY, leaves, ["body", "held", "plan", "pause"], 40, seeded(2))
+    assert float(frames.root_pos.diff(dim=1).norm(dim=-1).max()) < 0.15
+    for k, leaf in ((0, leaves[0]), (3, leaves[3])):
+        torch.testing.assert_close(frames.root_pos[k, 0], leaf.last.qpos[:3], atol=1e-5, rtol=0)
+    kept = leaves[1].reference.frames.root_pos[0, 6:]
+    assert torch.equal(frames.root_pos[1, : len(kept)], kept)
+    ends = frames.root_pos[:, -1]
+    assert float((ends[:, None] - ends).norm(dim=-1).add(torch.eye(4)).min()) > 1e-3, "no two are the same"
 
 
 def test_who_pauses_gets_less_far(stage: Stage, first: Plan) -> None:

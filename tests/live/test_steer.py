@@ -117,6 +117,33 @@ def test_caution_fades_while_nothing_is_gained_and_comes_back_with_headway() -> 
     assert steering.caution == 1.0
 
 
+def test_who_ends_up_above_or_below_its_path_gets_another() -> None:
+    heights = torch.zeros(20, 20)
+    heights[8:12] = 1.0
+    terrain, here = Terrain(heights, torch.zeros(2)), torch.tensor([4.0, 4.0])
+    for pelvis, new in ((1.9, False), (0.9, True), (3.2, True), (None, False)):
+        steering = Steering()
+        first = steering.to_goal(terrain, here, torch.tensor([4.0, 7.0]))
+        assert (steering.route(terrain, here, pelvis)[0] is not first) is new
+
+
+def test_long_jumps_are_avoided_and_nobody_begins_again_in_the_air() -> None:
+    heights = torch.zeros(20, 20)
+    heights[8:12, :17] = -3.0
+    here, goal = torch.tensor([2.0, 4.8]), torch.tensor([6.0, 4.8])
+    around = Steering().to_goal(Terrain(heights, torch.zeros(2)), here, goal)
+    assert around.length > 6.0 and float(around.nodes[:, 2].min()) == 0.0
+    heights[8:12, :] = 0.0
+    heights[8:11] = -3.0
+    terrain, steering = Terrain(heights, torch.zeros(2)), Steering()
+    over = steering.to_goal(terrain, here, goal)
+    assert float((over.nodes[:, 2] - terrain.height_at(over.nodes[:, :2])).max()) > 2.0, "it jumps where nothing else is left"
+    for x in (2.6, 3.2, 3.7):
+        steering.route(terrain, torch.tensor([x, 4.8]))
+    begin = steering.restart_point(0.1)
+    assert begin is not None and float(terrain.height_at(begin[0])) == 0.0 and float(begin[0][0]) < 3.1
+
+
 def test_an_edit_of_the_ground_is_planned_around() -> None:
     steering = Steering()
     straight = steering.to_goal(FLAT, torch.tensor([2.0, 2.0]), torch.tensor([6.0, 2.0]))

@@ -15,6 +15,14 @@ MIXAMO = tuple(f"mixamorig:{n}" for n in ("Hips", "Spine", "Spine1", "Spine2", "
 RIG = ("thigh", "shin", "foot", "toe", "shoulder", "upper_arm", "forearm", "hand")
 BLENDER = ("root", "spine", "chest", "neck", "head", *(f"{p}.{s}" for s in "LR" for p in RIG))
 SENSORS = ("UpperLeg", "LowerLeg", "Foot", "Toe", "Shoulder", "UpperArm", "ForeArm", "Hand")
+MAX = tuple(f"Bip01 {n}" for n in ("Pelvis", "Spine", "Neck", "Head", *(f"{s} {p}" for s in "LR" for p in (
+    "Thigh", "Calf", "Foot", "Toe0", "Clavicle", "UpperArm", "Forearm", "Hand"))))  # fmt: skip
+AVATAR = tuple(f"J_Bip_{n}" for n in ("C_Hips", "C_Spine", "C_UpperChest", "C_Head", *(f"{s}_{p}" for s in "LR" for p in (
+    "UpperLeg", "LowerLeg", "Foot", "ToeBase", "Shoulder", "UpperArm", "LowerArm", "Hand"))))  # fmt: skip
+DOLL = ("hip", "abdomenLower", "chestUpper", "neckLower", "head", *(f"{s}{p}" for s in "lr" for p in (
+    "ThighBend", "ThighTwist", "Shin", "Foot", "Toe", "Collar", "ShldrBend", "ShldrTwist", "ForearmBend", "Hand")))  # fmt: skip
+MAKE = ("root", "spine05", "neck01", "head", *(f"{p}.{s}" for s in "LR" for p in (
+    "upperleg01", "upperleg02", "lowerleg01", "foot", "toe1-1", "shoulder01", "upperarm01", "lowerarm01", "wrist")))  # fmt: skip
 SUIT = ("Pelvis", "L5", "T8", "Neck", "Head", *(f"{s}{p}" for s in ("Left", "Right") for p in SENSORS))
 
 
@@ -26,12 +34,17 @@ SUIT = ("Pelvis", "L5", "T8", "Neck", "Head", *(f"{s}{p}" for s in ("Left", "Rig
         (SMPL, tuple(f"left_{p}" for p in ("hip", "knee", "ankle", "foot", "shoulder", "elbow", "wrist"))),
         (SUIT_53, ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "LeftArm", "LeftForeArm", "LeftHand")),
         (BLENDER, ("thigh.L", "shin.L", "foot.L", "toe.L", "upper_arm.L", "forearm.L", "hand.L")),
+        (MAX, tuple(f"Bip01 L {p}" for p in ("Thigh", "Calf", "Foot", "Toe0", "UpperArm", "Forearm", "Hand"))),
+        (AVATAR, tuple(f"J_Bip_L_{p}" for p in ("UpperLeg", "LowerLeg", "Foot", "ToeBase", "UpperArm", "LowerArm", "Hand"))),
+        (DOLL, ("lThighBend", "lShin", "lFoot", "lToe", "lShldrBend", "lForearmBend", "lHand")),
+        (MAKE, ("upperleg01.L", "lowerleg01.L", "foot.L", "toe1-1.L", "upperarm01.L", "lowerarm01.L", "wrist.L")),
         (SUIT, ("LeftUpperLeg", "LeftLowerLeg", "LeftFoot", "LeftToe", "LeftUpperArm", "LeftForeArm", "LeftHand")),
     ],
 )
 def test_known_skeletons_are_read_without_a_table(joints: tuple[str, ...], left: tuple[str, ...]) -> None:
     places = find_places(joints)
     parts = ("hip", "knee", "ankle", "toe", "shoulder", "elbow", "wrist")
+    assert {"pelvis", "spine"} <= set(places)
     assert tuple(joints[places[f"left_{p}"]] for p in parts) == left
     right = tuple(joints[places[f"right_{p}"]] for p in parts)
     assert not set(right) & set(left) and len(set(right)) == len(parts)

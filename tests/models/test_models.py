@@ -1,12 +1,16 @@
 """The models in the box load, fit the humanoid, and do what they are for."""
 
+from dataclasses import replace
+
 import torch
 
 from parc.character import humanoid
+from parc.dataset.store import Dataset
 from parc.dataset.stroll import stroll
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
-from parc.models import shipped_generator, shipped_tracker
+from parc.models import shipped_generator, shipped_motions, shipped_tracker
+from parc.metrics.measure import measure_clips
 from parc.path.path import TerrainPath
 from parc.physics.engine import make_world
 from parc.terrain.terrain import Terrain
@@ -33,3 +37,26 @@ def test_the_tracker_follows_a_walk_it_has_never_seen() -> None:
     result = track_clip(trained, walk, world)
     assert result.success
     assert result.joint_error < 0.1
+
+
+def test_the_motions_were_recorded_in_simulation_and_stand_on_their_ground() -> None:
+    folder = shipped_motions()
+    assert folder is not None
+    motions = Dataset.open(folder, humanoid())
+    assert len(motions) > 300
+    some = [motions[i] for i in range(0, len(motions), 40)]
+    assert all(c.provenance.source == "simulation" and c.provenance.parent and c.provenance.models["tracker"] for c in some)
+    for losses in measure_clips(some, humanoid()):
+        assert losses["pen_mm"] < 1.0 and losses["foot_skate"] < 20 and losses["floating"] < 1
+
+
+def test_the_tracker_repeats_a_recorded_motion_with_feet_that_stand() -> None:
+    folder = shipped_motions()
+    assert folder is not None
+    motions = Dataset.open(folder, humanoid())
+    walk = motions[next(i for i, entry in enumerate(motions.entries) if entry.skill == "stairs")]
+    trained = load_actor(shipped_tracker(), humanoid())
+    result = track_clip(trained, walk, make_world(humanoid(), trained.contract, 1, "cpu", threads=1))
+    assert result.success
+    (losses,) = measure_clips([replace(walk, motion=result.motion, path=None)], humanoid())
+    assert losses["foot_skate"] < 10 and losses["pen_mm"] < 1.0

@@ -92,7 +92,7 @@ def test_contracts_from_before_contacts_were_part_of_them_keep_their_soft_ground
     assert soft.geom_solref[0].tolist() == [0.015, 1.0] and soft.geom_solimp[0, :3].tolist() == [0.9, 0.95, 0.001]
     assert not soft.geom_margin.any()
     assert model.geom_margin[0] + model.geom_margin[-1] == pytest.approx(Contract().contact_margin)
-    assert "contact_margin is 0.001, the policy needs 0.0" in Contract().differences(old)
+    assert "contact_margin is 0.0007, the policy needs 0.0" in Contract().differences(old)
     with pytest.raises(SettingsError, match=r"contact_impedance is \(0.9, 1.0\)"):
         Contract(contact_impedance=(0.9, 1.0))
 

@@ -89,7 +89,7 @@ def test_another_contract_is_told_at_a_warm_start_and_refused_at_a_resume(
     for file in (CHECKPOINT, ACTOR):
         capsys.readouterr()
         make_trainer(character, squat, tiny, plan).warm_start(tmp_path / "a" / file)
-        assert "contact_margin is 0.001, the policy needs 0.003" in capsys.readouterr().out
+        assert "contact_margin is 0.0007, the policy needs 0.003" in capsys.readouterr().out
         make_trainer(character, squat, softer, plan).warm_start(tmp_path / "a" / file)
         assert capsys.readouterr().out == ""
     with pytest.raises(ContractError, match="contact_margin"):

@@ -102,11 +102,11 @@ def body(walk: Clip, at: float, height: float = 0.87, parent: Node | None = None
 
 
 def test_the_next_try_begins_before_the_farthest_body(walk: Clip) -> None:
-    levels = [[body(walk, x)] for x in (0.5, 1.0, 1.5, 1.4)]
-    trial = Trial(levels, levels[2][0], False, 4, 0.0)
-    assert _earlier(trial, 1, False) == levels[:2]
-    assert _earlier(trial, 2, False) == levels[:1]
-    assert _earlier(trial, 8, False) == [] and _earlier(trial, 1, True) == []
+    levels = [[body(walk, x)] for x in (0.5, 1.1, 2.1, 3.0, 2.9)]
+    trial = Trial(levels, levels[3][0], False, 5, 0.0)
+    assert _earlier(trial, 1.0, False) == levels[:2]
+    assert _earlier(trial, 2.0, False) == levels[:1]
+    assert _earlier(trial, 8.0, False) == [] and _earlier(trial, 1.0, True) == []
 
 
 def test_cells_beyond_a_dead_end_grow_dear(walk: Clip) -> None:

@@ -28,10 +28,10 @@ class _Crossing(Command):
     tracker: Path | None = None
     """trained actor (.safetensors), its critic beside it; those in the box if not given"""
     tries: int = 5
-    """a try ends where nothing can go on; the next begins some rounds back, the last from the start"""
+    """a try ends where nothing can go on; the next begins some metres back, the last from the start"""
     method: Literal["search", "plain"] = "search"
     """search: many short plans simulated, the best go on; plain: plan the whole motion, correct it, follow it"""
-    candidates: int = 16
+    candidates: int = 12
     """plans simulated in a round (search), or motions planned in a try (plain)"""
     beam: int = 4
     """bodies that go on after a round (search)"""

@@ -29,7 +29,7 @@ from parc.generate.network import PAST_FRAMES
 from parc.generate.overlap import continue_plan, fade_in
 from parc.generate.repair import repair
 from parc.generate.schedule import FlowSchedule, spaced
-from parc.generate.score import ScoreWeights, score_window
+from parc.generate.score import ScoreWeights, departure, score_window
 from parc.generate.table import FPS
 from parc.motion.motion import Motion
 from parc.path.follow import PathBatch
@@ -149,6 +149,7 @@ class PathRunner:
         rows = torch.arange(len(paths), device=device).repeat_interleave(candidates)
         self.paths = PathBatch(paths.points.to(device), paths.length.to(device), paths.spacing).select(rows)
         self.batch = len(rows)
+        self._candidate_paths = self.paths.select(torch.arange(self.batch, device=device).repeat_interleave(settings.choices))
         schedule = generator.schedule
         if settings.steps is not None and isinstance(schedule, FlowSchedule):
             schedule = FlowSchedule(settings.steps)
@@ -331,9 +332,12 @@ class PathRunner:
         """Which candidate of each row has the least score, as an index into all of them."""
         settings, character, n = self.settings, self.generator.character, self.settings.choices
         goal, origin = self._for_candidates(self.paths.target(at.progress, settings.lookahead), at.past.root_pos[:, -1, :2])
-        (past_pos,) = self._for_candidates(at.past_pose.pos)
+        past_pos, progress = self._for_candidates(at.past_pose.pos, at.progress)
         towards = torch.nn.functional.normalize(goal - origin, dim=-1)
         scores = score_window(character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score)
+        root, paths = state.root_pos[:, -1], self._candidate_paths
+        arc = paths.advance(progress, root[:, :2])
+        scores = scores + departure(root, paths.position(arc), settings.score)
         return scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
 
     def _arrival(self, state: FrameState, pose: BodyPose, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -364,14 +368,8 @@ class PathRunner:
                 break
         longest = max(1, int(self.frames.max()))
         root_pos, root_rot, joint_rot, contacts = (buffer[:, :longest] for buffer in total)
-        return RolloutBatch(
-            root_pos,
-            rotation.from_matrix(root_rot),
-            rotation.from_matrix(joint_rot),
-            contacts,
-            self.frames.clone(),
-            self.reached.clone(),
-        )
+        rotations = (rotation.from_matrix(root_rot), rotation.from_matrix(joint_rot))
+        return RolloutBatch(root_pos, *rotations, contacts, self.frames.clone(), self.reached.clone())
 
 
 def roll_out(

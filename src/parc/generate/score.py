@@ -1,6 +1,7 @@
 """How good is a candidate window: lower is better. Used to choose one of several at every window of a rollout.
 
-    depth of all probe points + distance of labelled bodies + jerk beyond what motion has + departure from free fall - progress
+    depth of all probe points + distance of labelled bodies + jerk beyond what motion has + departure from free fall
+    + distance from the path + height lost below it - progress
 
 Free fall matters because penetration and contact distance are zero for a body that hovers with its labels off.
 """
@@ -31,8 +32,25 @@ class ScoreWeights:
     """m/frame3"""
     flight: float = 0.3
     """per frame of full departure from free fall"""
-    progress: float = 0.5
+    progress: float = 1.0
     """per m towards the target"""
+    astray: float = 4.0
+    """per m that the root ends beside the path, beyond `astray_allowed`: beside it there may be a pit"""
+    astray_allowed: float = 0.2
+    """m"""
+    below: float = 4.0
+    """per m that the root ends lower than `standing` over the path, beyond `below_allowed`"""
+    below_allowed: float = 0.4
+    """m: a deep crouch"""
+    standing: float = 0.9
+    """m"""
+
+
+def departure(root: Tensor, on_path: Tensor, weights: ScoreWeights) -> Tensor:
+    """[B] price of roots [B, 3] beside and below the nearest points [B, 3] of their paths."""
+    beside = (root - on_path)[:, :2].norm(dim=-1) - weights.astray_allowed
+    below = on_path[:, 2] + weights.standing - root[:, 2] - weights.below_allowed
+    return weights.astray * beside.clamp_min(0) + weights.below * below.clamp_min(0)
 
 
 def score_window(

@@ -15,10 +15,14 @@ do, and what went wrong in simulation is never played as long as there is someth
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from torch import Tensor
 
 from parc.live.follower import Reference, Snapshot
+
+Origin = Literal["held", "plan", "body", "pause"]
+"""how a motion was written (`parc.live.stage`)"""
 
 
 @dataclass(eq=False)
@@ -36,8 +40,8 @@ class Branch:
     survived: int
     """control steps before the reference was lost"""
     score: float = 0.0
-    from_plan: bool = False
-    """it went on from the reference before, not from the simulated body"""
+    origin: Origin | None = None
+    """None: out of nothing, or what a body did on its own"""
     parent: "Branch | None" = None
 
     @property
@@ -49,6 +53,11 @@ class Branch:
     def is_safe(self) -> bool:
         """The reference was followed to the end of the record."""
         return self.survived >= self.recorded
+
+    @property
+    def from_plan(self) -> bool:
+        """It went on from the reference before, not from the simulated body."""
+        return self.origin in ("held", "plan")
 
     def at(self, step: int) -> Snapshot:
         return Snapshot(*(part[step] for part in self.states))

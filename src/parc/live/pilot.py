@@ -329,7 +329,7 @@ class Pilot:
 
     def _ask(self) -> None:
         body, delay = self._body, self.settings.delay
-        path, progress = self.steering.route(self.terrain, self.xy)
+        path, progress = self.steering.route(self.terrain, self.xy, float(body.world.body_pos[0, 0, 2]))
         leaves: tuple[Branch, ...] = ()
         start = None
         if self._tree is not None:

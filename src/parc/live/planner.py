@@ -23,9 +23,10 @@ from torch import Tensor
 from parc.errors import SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings
-from parc.live.branch import Branch
+from parc.live.branch import Branch, Origin
 from parc.live.follower import Reference, Snapshot
-from parc.live.stage import Ground, Origin, Stage, Trial
+from parc.live.stage import Ground, Stage, Trial
+from parc.live.steer import NEARBY
 from parc.path.follow import PathBatch
 from parc.terrain.terrain import Terrain
 from parc.track.policy import TrainedActor
@@ -35,7 +36,7 @@ from parc.traverse.critic import Critic
 
 @dataclass(frozen=True)
 class PlannerSettings:
-    candidates: int = 6
+    candidates: int = 7
     """motions written and followed in a round"""
     beam: int = 3
     """bodies that go on after a round"""
@@ -61,6 +62,10 @@ class PlannerSettings:
     """m of progress that a metre between root and reference costs"""
     off_path: float = 1.0
     """m of progress that a metre beside, above or below the path costs, beyond `corridor`"""
+    pit: float = 3.0
+    """m of progress that a metre below all of the path nearby costs, beyond `corridor`: from down there no way leads on"""
+    off_map: float = 3.0
+    """m of progress that a metre beyond the edge of the terrain costs"""
     corridor: float = 0.5
     """m beside the path, and above and below standing height over it, that are free"""
     rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(keep=13))
@@ -145,7 +150,7 @@ class Planner:
     def _look_ahead(self, ground: Ground, start: Start) -> Branch:
         """What the body does on its own until the plan is due."""
         trial = self._alone.follow(ground.terrain, [start.state], start.reference, max(start.steps, 1), 0, first=start.frame)
-        return _branch(trial, 0, start.steps, 0.0, False, None, start.frame)
+        return _branch(trial, 0, start.steps, 0.0, first=start.frame)
 
     def _try(self, request: Request, leaves: tuple[Branch, ...], random: torch.Generator) -> list[Branch]:
         settings, stage, ground = self.settings, self._stage, request.ground
@@ -161,13 +166,10 @@ class Planner:
             states = [reference.start(character, k, hz) for k in range(count)]
         trial = stage.follow(ground.terrain, states, reference, settings.rehearse, request.commit, request.is_wanted)
         score = self._score(request, trial)
-        return [
-            _branch(
-                trial, k, request.commit, float(score[k]), bool(leaves) and self._origins[k] in ("held", "plan"),
-                parents[k] if leaves else None,
-            )
-            for k in range(count)
-        ]  # fmt: skip
+        if not leaves:
+            return [_branch(trial, k, request.commit, float(score[k])) for k in range(count)]
+        rows = enumerate(zip(parents, self._origins, strict=True))
+        return [_branch(trial, k, request.commit, float(score[k]), origin, parent) for k, (parent, origin) in rows]
 
     def _score(self, request: Request, trial: Trial) -> Tensor:
         """[K], m of progress, higher is better."""
@@ -181,11 +183,21 @@ class Planner:
         on_path = paths.position(progress)
         aside = (root[:, :2] - on_path[:, :2]).norm(dim=-1)
         above = (root[:, 2] - on_path[:, 2] - STANDING).abs()
-        off = (aside - settings.corridor).clamp_min(0) + (above - settings.corridor).clamp_min(0)
+        off = settings.off_path * ((aside - settings.corridor).clamp_min(0) + (above - settings.corridor).clamp_min(0))
+        off = off + settings.pit * (_lowest(paths, progress) + STANDING - root[:, 2] - settings.corridor).clamp_min(0)
+        low, high = ground.terrain.extent
+        beyond = torch.maximum(low - root[:, :2], root[:, :2] - high).clamp_min(0).norm(dim=-1)
+        off = off + settings.off_map * beyond
         price = max(request.caution, settings.boldness)
-        score = progress - ground.progress + price * settings.safety * trial.survived / steps - settings.off_path * off
+        score = progress - ground.progress + price * settings.safety * trial.survived / steps - off
         score = score - settings.drift * trial.drift[row, (good - 1).clamp_min(0)]
         return score + price * settings.value * trial.value
+
+
+def _lowest(paths: PathBatch, progress: Tensor) -> Tensor:
+    """[K] m, the lowest level of the paths within `NEARBY` of where bodies are."""
+    around = torch.linspace(-NEARBY, NEARBY, 9)
+    return torch.stack([paths.position(progress + step)[:, 2] for step in around]).amin(0)
 
 
 def origins(settings: PlannerSettings) -> list[Origin]:
@@ -208,8 +220,9 @@ def spread(branches: list[Branch], count: int) -> list[Branch]:
     return sorted([*taken, *rest][:count], key=lambda branch: -branch.score)
 
 
-def _branch(trial: Trial, row: int, end: int, score: float, from_plan: bool, parent: Branch | None, first: int = 0) -> Branch:
+def _branch(
+    trial: Trial, row: int, end: int, score: float, origin: Origin | None = None, parent: Branch | None = None, first: int = 0
+) -> Branch:
     states = Snapshot(*(part[row] for part in trial.states))
-    return Branch(
-        states, trial.error[row], trial.reference.row(row), first, end, int(trial.survived[row]), score, from_plan, parent
-    )
+    survived = int(trial.survived[row])
+    return Branch(states, trial.error[row], trial.reference.row(row), first, end, survived, score, origin, parent)

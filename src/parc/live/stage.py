@@ -9,7 +9,7 @@ are.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
 from parc.generate.rollout import PathRunner, RolloutSettings
-from parc.live.branch import Branch
+from parc.live.branch import Branch, Origin
 from parc.live.follower import Follower, Reference, Snapshot
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
@@ -26,7 +26,6 @@ from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic
 
-Origin = Literal["held", "plan", "body", "pause"]
 REACH = 4.0
 """m along the path that a body may have come since its progress was last known"""
 
@@ -86,33 +85,31 @@ class Stage:
         random: torch.Generator,
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> FrameState:
-        """A motion [K, frames, ...] after each leaf; frame 0 is the leaf's last. Those that hold their reference come first."""
-        rows = list(zip(leaves, origins, strict=True))
-        held = [leaf for leaf, origin in rows if origin == "held"]
-        assert [origin for _, origin in rows[: len(held)]] == ["held"] * len(held)
-        if any(_left(leaf) < PAST_FRAMES for leaf in held):
-            rows, held = [(leaf, "plan" if origin == "held" else origin) for leaf, origin in rows], []
-        written = []
-        if held:
-            runner = self._runner(ground, len(held))
-            written.append(self._after(runner, ground, [self._rest(leaf) for leaf in held], None, frames, random, is_wanted))
-        if len(rows) > len(held):
-            rows = rows[len(held) :]
-            runner = self._runner(ground, len(rows))
-            pasts = [self._past(leaf, origin) for leaf, origin in rows]
-            for row, (leaf, origin) in enumerate(rows):
-                if origin == "pause":
-                    runner.paths.points[row] = leaf.last.qpos[:3]
-                    runner.paths.length[row] = 0.0
-            written.append(self._after(runner, ground, pasts, 1, frames, random, is_wanted))
-        return FrameState(*(torch.cat(parts) for parts in zip(*written, strict=True)))
+        """A motion [K, frames, ...] after each leaf; frame 0 is the leaf's last."""
+        runner = self._runner(ground, len(leaves))
+        heads = []
+        for row, (leaf, origin) in enumerate(zip(leaves, origins, strict=True)):
+            heads.append(self._head(leaf, origin))
+            if origin == "pause":
+                runner.paths.points[row] = leaf.last.qpos[:3]
+                runner.paths.length[row] = 0.0
+        past = _stack([head.past for head in heads])
+        runner.reset(past, random)
+        runner.progress.copy_(self.progress(runner.paths, ground, past.root_pos[:, -1, :2]))
+        missing = frames - min(len(head.kept.root_pos) for head in heads)
+        written = self._written(runner, missing, random, is_wanted)
+        rows = []
+        for row, head in enumerate(heads):
+            both = zip(head.kept, written, strict=True)
+            rows.append(FrameState(*(torch.cat([kept, new[row]])[:frames] for kept, new in both)))
+        return _stack(rows)
 
     @torch.no_grad()
     def begin(self, ground: Ground, count: int, frames: int, random: torch.Generator) -> FrameState:
         """Motions out of nothing, at the beginning of the path."""
         runner = self._runner(ground, count)
         runner.reset(None, random)
-        return self._written(runner, [], frames, random, lambda: True)
+        return FrameState(*(part[:, :frames] for part in self._written(runner, frames, random, lambda: True)))
 
     @torch.no_grad()
     def follow(
@@ -157,57 +154,44 @@ class Stage:
         """m along the path [K] of bodies at xy [K, 2]."""
         return paths.advance(torch.full_like(paths.length, ground.progress), xy.to(paths.length.device), REACH)
 
-    def _after(
-        self,
-        runner: PathRunner,
-        ground: Ground,
-        heads: list[FrameState],
-        kept: int | None,
-        frames: int,
-        random: torch.Generator,
-        is_wanted: Callable[[], bool],
-    ) -> FrameState:
-        """The last `kept` frames of each head (None: all), then what the generator writes after it, [K, frames, ...]."""
-        short = min(len(head.root_pos) for head in heads)
-        head = FrameState(*(torch.stack([part[:short] for part in parts]) for parts in zip(*heads, strict=True)))
-        runner.reset(head.narrow(short - PAST_FRAMES, PAST_FRAMES), random)
-        runner.progress.copy_(self.progress(runner.paths, ground, head.root_pos[:, -1, :2]))
-        own = head if kept is None else head.narrow(short - kept, kept)
-        return self._written(runner, [own], frames, random, is_wanted)
-
-    def _past(self, leaf: Branch, origin: Origin) -> FrameState:
-        """[2, ...] the frames that a motion goes on after."""
+    def _head(self, leaf: Branch, origin: Origin) -> "_Head":
+        reference, at = leaf.reference.frames, min(leaf.first + leaf.end, len(leaf.reference) - 1)
         if origin in ("body", "pause"):
-            return leaf.last.frames(self.follower.character)
-        at = min(leaf.first + leaf.end, len(leaf.reference) - 1)
-        begin = max(at + 1 - PAST_FRAMES, 0)
-        return FrameState(*(part[0, begin : begin + PAST_FRAMES] for part in leaf.reference.frames))
-
-    def _rest(self, leaf: Branch) -> FrameState:
-        """[n, ...] what is left of its reference from the leaf's last frame on."""
-        return FrameState(*(part[0, leaf.first + leaf.end :] for part in leaf.reference.frames))
+            past = leaf.last.frames(self.follower.character)
+        elif origin == "held" and len(leaf.reference) - at >= PAST_FRAMES:
+            rest = FrameState(*(part[0, at:] for part in reference))
+            return _Head(rest, _last(rest, PAST_FRAMES))
+        else:
+            begin = max(at + 1 - PAST_FRAMES, 0)
+            past = FrameState(*(part[0, begin : begin + PAST_FRAMES] for part in reference))
+        return _Head(_last(past, 1), past)
 
     def _runner(self, ground: Ground, count: int) -> PathRunner:
         bank, path = TerrainBatch.stack([ground.terrain]), PathBatch.stack([ground.path])
         return PathRunner(self.generator, bank, path, count, self.rollout, use_graph=False)
 
-    def _written(
-        self,
-        runner: PathRunner,
-        parts: list[FrameState],
-        frames: int,
-        random: torch.Generator,
-        is_wanted: Callable[[], bool],
-    ) -> FrameState:
-        have = sum(part.root_pos.shape[1] for part in parts)
-        while have < frames:
+    def _written(self, runner: PathRunner, frames: int, random: torch.Generator, is_wanted: Callable[[], bool]) -> FrameState:
+        """Whole windows, [K, `frames` or more, ...]."""
+        parts: list[FrameState] = []
+        while len(parts) * self.rollout.keep < frames:
             if not is_wanted():
                 raise GivenUp
             parts.append(FrameState(*(part.clone() for part in runner.step(random))))
-            have += self.rollout.keep
-        return FrameState(*(torch.cat(each, 1)[:, :frames].cpu() for each in zip(*parts, strict=True)))
+        return FrameState(*(torch.cat(each, 1).cpu() for each in zip(*parts, strict=True)))
 
 
-def _left(leaf: Branch) -> int:
-    """Frames of its reference from the leaf's last on."""
-    return len(leaf.reference) - (leaf.first + leaf.end)
+class _Head(NamedTuple):
+    """What a motion begins with."""
+
+    kept: FrameState
+    """[n, ...] its first frames; the leaf's last is the first"""
+    past: FrameState
+    """[2, ...] the frames that the generator goes on after; the last is the last that is kept"""
+
+
+def _last(frames: FrameState, count: int) -> FrameState:
+    return FrameState(*(part[len(part) - count :] for part in frames))
+
+
+def _stack(rows: Sequence[FrameState]) -> FrameState:
+    return FrameState(*(torch.stack(parts) for parts in zip(*rows, strict=True)))

@@ -22,11 +22,16 @@ from parc.path.graph import Cell, NavigationGraph
 from parc.path.path import TerrainPath
 from parc.path.plan import PlanSettings
 from parc.terrain.terrain import Terrain
+from parc.traverse.arrive import STANDING
 from parc.traverse.route import RouteSettings, cell_under, plan_route
 
 Wish = Literal["stay", "goal", "line", "direction"]
 HEADWAY = 0.1
 """m along the path from one plan to the next that count as headway"""
+NEARBY = 0.8
+"""m of the path before and behind a character whose heights it may be at"""
+AIR = 0.3
+"""m above the ground at which a path jumps"""
 SAME_WAY = 0.97
 """cosine of the angle between two directions that count as one"""
 
@@ -34,7 +39,7 @@ SAME_WAY = 0.97
 @dataclass(frozen=True)
 class SteerSettings:
     off_path: float = 0.9
-    """m beside the path at which a new one is planned"""
+    """m beside, above or below the path at which a new one is planned"""
     key_reach: float = 3.5
     """m ahead that held keys ask for"""
     radius: float = 0.5
@@ -51,7 +56,9 @@ class SteerSettings:
     """cost of a cell beside a wall or a drop; a step on flat ground costs 0.16"""
     wall: float = 0.4
     """m up or down to a neighbour that make one"""
-    route: RouteSettings = field(default_factory=lambda: RouteSettings(plan=PlanSettings(cost=CostSettings(w_z=1.0, c_max=0.0))))
+    route: RouteSettings = field(
+        default_factory=lambda: RouteSettings(jump=8.0, plan=PlanSettings(cost=CostSettings(w_z=1.0, c_max=0.0)))
+    )
     """what is hard, and how dear that makes a way"""
 
 
@@ -122,8 +129,8 @@ class Steering:
         self._direction = direction / length
         return float(before @ self._direction) < SAME_WAY
 
-    def route(self, terrain: Terrain, here: Tensor) -> tuple[TerrainPath, float]:
-        """The path to follow from here [2], and how far along it is, m."""
+    def route(self, terrain: Terrain, here: Tensor, height: float | None = None) -> tuple[TerrainPath, float]:
+        """The path to follow from here [2], and how far along it is, m; `height`: of the pelvis, if it matters."""
         if self.wish == "stay":
             return _on_ground(terrain, here[None]), 0.0
         if self.wish == "direction":
@@ -138,13 +145,23 @@ class Steering:
         stuck = self._stale >= self.settings.detour_after
         if stuck:
             self.block(terrain)
-        if self.wish == "goal" and (stuck or terrain is not self._ground or beside > self.settings.off_path):
+        strayed = max(beside, self._off_level(height)) > self.settings.off_path
+        if self.wish == "goal" and (stuck or strayed or terrain is not self._ground):
             try:
                 self._take(terrain, self._planned(terrain, here, self._goal, self._blocked))
             except PathError:
                 self._ground, self._stale = terrain, 0  # no way any more: keep to the old path as long as there is none
         assert self._path is not None
         return self._path, float(self._progress)
+
+    def _off_level(self, height: float | None) -> float:
+        """m that someone who stands there would be above or below all of the path nearby."""
+        assert self._along is not None
+        if height is None:
+            return 0.0
+        near = self._progress + torch.linspace(-NEARBY, NEARBY, 9)
+        levels = torch.stack([self._along.position(at[None])[0, 2] for at in near]) + STANDING
+        return max(float(levels.min()) - height, height - float(levels.max()), 0.0)
 
     def block(self, terrain: Terrain) -> None:
         """The way just ahead turned out to be hard: the next path shuns it."""
@@ -165,14 +182,24 @@ class Steering:
         return float(self._along.length[0] - self._along.advance(self._progress, here[None])[0]) <= 1.0
 
     def restart_point(self, back: float = 0.0) -> tuple[Tensor, float] | None:
-        """Where on the path to begin again after a fall, [2], and the heading there; `back` m before the place reached."""
-        if self._along is None or self.wish not in ("goal", "line"):
+        """Where on the path to begin again after a fall, [2], and the heading there.
+
+        `back` m before the place reached, or further where the path is in the air: it jumps there.
+        """
+        if self._along is None or self._ground is None or self.wish not in ("goal", "line"):
             return None
         at = (self._progress - back).clamp_min(0)
+        while float(at) > 0 and self._in_the_air(self._ground, at):
+            at = (at - self._along.spacing).clamp_min(0)
         here, ahead = self._along.position(at)[0, :2], self._along.position(at + 0.8)[0, :2]
         self._progress = at
         step = ahead - here
         return here, float(torch.atan2(step[1], step[0]))
+
+    def _in_the_air(self, terrain: Terrain, arc: Tensor) -> bool:
+        assert self._along is not None
+        point = self._along.position(arc)[0]
+        return float(point[2] - terrain.height_at(point[:2])) > AIR
 
     def _wish_for(self, wish: Wish) -> None:
         self.wish, self._line, self._path, self._along = wish, None, None, None

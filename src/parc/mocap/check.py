@@ -1,7 +1,7 @@
 """Frame rate, scale and up axis are checked, not believed.
 
     up       a standing person's shoulders are above the feet, and whatever is lowest stays at the height of the ground
-    unit     a leg is 0.6 to 1.1 m long: the known unit (m, cm, mm, inch, CMU's 0.0564444 m) that makes it so
+    unit     a leg is 0.6 to 1.1 m long: the known unit (m, dm, cm, mm, inch, CMU's 0.0564444 m) that makes it so
     rate     who touches nothing falls at 9.81 m/s2: a measured fall of a means a true rate of fps sqrt(9.81 / a)
 
 A frame is taken for flight if every part of both feet is fast and the body's middle has, for a while, a steady acceleration
@@ -22,7 +22,7 @@ from parc.mocap.naming import SIDES, find_places
 from parc.mocap.source import SourceMotion
 
 Axis = Literal["x", "y", "z"]
-UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "CMU": 0.0564444}
+UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "CMU": 0.0564444}
 """m"""
 LEG = (0.6, 1.1)
 """m, plausible length from hip over knee to ankle"""

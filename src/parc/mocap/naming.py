@@ -30,19 +30,20 @@ from parc.errors import FormatError
 SIDES = ("left", "right")
 _TRUNK_WORDS = {
     "pelvis": ("pelvis", "hips", "hip", "root"),
-    "spine": ("spine", "spine0", "lowerback", "spine1", "spine01", "torso", "abdomen", "l5", "chest"),
-    "chest": ("spine3", "upperchest", "chest3", "chest2", "spine03", "chest", "spine2", "spine02", "t8", "spine1", "torso"),
-    "neck": ("neck", "neck0", "neck1", "neck01"),
+    "spine": ("spine", "spine0", "lowerback", "spine1", "spine01", "torso", "abdomen", "abdomenlower", "l5", "chest", "spine05"),
+    "chest": ("spine3", "upperchest", "chestupper", "chest3", "chest2", "spine03", "chest", "spine2", "spine02", "t8", "spine1",
+              "torso"),
+    "neck": ("neck", "neck0", "neck1", "neck01", "necklower"),
     "head": ("head",),
     "head_top": ("headend", "headtop", "headtopend", "headnub"),
-}
+}  # fmt: skip
 _LIMB_WORDS = {
-    "hip": ("upleg", "upperleg", "thigh", "upperthigh", "hip", "hipjoint", "femur"),
-    "knee": ("knee", "shin", "calf", "lowerleg", "loleg", "leg", "tibia"),
+    "hip": ("upleg", "upperleg", "upperleg01", "thigh", "upperthigh", "thighbend", "hip", "hipjoint", "femur"),
+    "knee": ("knee", "shin", "calf", "lowerleg", "lowerleg01", "loleg", "leg", "tibia"),
     "ankle": ("ankle", "foot"),
-    "toe": ("toebase", "toe", "toes", "ball", "foot", "footend"),
-    "shoulder": ("uparm", "upperarm", "arm", "shoulder", "humerus"),
-    "elbow": ("elbow", "forearm", "lowerarm", "loarm", "radius"),
+    "toe": ("toebase", "toe", "toes", "toe0", "toe11", "ball", "foot", "footend"),
+    "shoulder": ("uparm", "upperarm", "upperarm01", "shldrbend", "shldr", "arm", "shoulder", "humerus"),
+    "elbow": ("elbow", "forearm", "forearmbend", "lowerarm", "lowerarm01", "loarm", "radius"),
     "wrist": ("wrist", "hand"),
     "finger": ("handmiddle1", "middle1", "middle01", "handindex1", "index1", "index01", "fingerbase", "handend", "hand"),
 }
@@ -51,7 +52,7 @@ REQUIRED = tuple(f"{side}_{part}" for part in ("hip", "knee", "ankle", "shoulder
 PLACES = (*_TRUNK_WORDS, *(f"{side}_{part}" for part in _LIMB_WORDS for side in SIDES))
 
 _HEADERS = ("place", "body", "ours")
-_PREFIX = re.compile(r"^(mixamorig\d*|character\d*|bip0*\d+|bip|skel|avg|m|f)[:_ ]", re.IGNORECASE)
+_PREFIX = re.compile(r"^(mixamorig\d*|character\d*|bip0*\d+|bip|j_bip(_c)?|skel|avg|m|f)[:_ ]", re.IGNORECASE)
 
 
 def find_places(joints: Sequence[str], override: Mapping[str, str] | None = None, name: str = "the skeleton") -> dict[str, int]:

@@ -41,7 +41,7 @@ class Contract:
     """share of the other forces that a contact withstands at first touch and at `contact_depth`; the rest sinks in"""
     contact_depth: float = 0.002
     """m over which the impedance rises"""
-    contact_margin: float = 0.001
+    contact_margin: float = 0.0007
     """m above the ground at which contact begins: a body at rest stays half of it over the ground, a landing one ends about on
     it; 3 mm leave no depth at all, but recordings then hover by 2 mm"""
     damping_as_inertia: bool = True

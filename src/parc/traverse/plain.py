@@ -85,7 +85,7 @@ def _attempt(
     steps = max(references.frames - 1, 1)
     stretch = follower.follow(follower.start(references), references, steps)
     along = PathBatch.stack([path], device=device)
-    walked = walk(along, along.start(), stretch.qpos[..., :2])
+    walked = walk(along, along.start(), stretch.qpos[..., :3])
     good = int(stretch.survived[0])
     there = at_goal(along, stretch.qpos[..., :3], walked, settings.radius)[0, : good + 1]
     span = slice(0, good + 1)

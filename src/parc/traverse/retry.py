@@ -1,9 +1,10 @@
 """Try after try: keep what was managed, go back a little, and if there is another way around the hard place, take it.
 
-A try ends in a dead end (`parc.traverse.search`). The next one begins in simulated states some rounds before it: 1 round back at
-first, then 2, 4, ... rounds, and the last try from the start. The cells of the path just beyond the dead end are made
-expensive, and A* plans anew from where the body is: either another way is cheaper now, or the same one is tried with
-other noise.
+A try ends in a dead end (`parc.traverse.search`). The next one begins in simulated states before it, those of the time just
+before a body first came within 1 m of it, then within 2, 4, ... m, and the last try from the start. Rounds would not do as a
+measure: in the last ones bodies mostly stood before the wall, and who stands there has missed the run-up. The cells of the path
+just beyond the dead end are made expensive, and A* plans anew from where the body is: either another way is cheaper now,
+or the same one is tried with other noise.
 """
 
 import time
@@ -87,7 +88,7 @@ def search_with_tries(
         told = None if on_round is None else _teller(on_round, attempt, tally.rounds, way)
         trial = search.run(random, levels, deadline, told)
         tally.count(trial, way)
-        levels = _earlier(trial, 2 ** (attempt - 1), from_start=attempt == tries - 1)
+        levels = _earlier(trial, 2.0 ** (attempt - 1), from_start=attempt == tries - 1)
         if graph is not None:
             _block(tally.blocked, terrain, way, trial)
             here = _standing_cell(terrain, levels[-1]) if levels else start
@@ -105,12 +106,16 @@ def _teller(
     return lambda progress: on_round(attempt, next(rounds), way.length - progress)
 
 
-def _earlier(trial: Trial, rounds: int, from_start: bool) -> list[list[Node]]:
-    """The bodies some rounds before the farthest one's, or none: from the start."""
+def _earlier(trial: Trial, away: float, from_start: bool) -> list[list[Node]]:
+    """The bodies before any came within `away` m of where the farthest is, or none: from the start."""
     if from_start or trial.end is None:
         return []
-    reached = next((k for k, level in enumerate(trial.levels) if any(node is trial.end for node in level)), 0)
-    return trial.levels[: max(0, reached + 1 - rounds)]
+    end = trial.end.qpos[-1, :2]
+
+    def near(level: list[Node]) -> bool:
+        return any(float((node.qpos[-1, :2] - end).norm()) < away for node in level)
+
+    return trial.levels[: next((k for k, level in enumerate(trial.levels) if near(level)), 0)]
 
 
 def _block(blocked: dict[Cell, float], terrain: Terrain, way: TerrainPath, trial: Trial) -> None:

@@ -10,12 +10,14 @@ References are written in two ways. *Continued*: the reference a body follows go
 the tracker. *Restarted*: the generator begins anew after the body's own last two simulated frames, so that plan and body agree
 again. What is kept is one unbroken simulation: a body's next stretch begins in exactly the state the last one ended in.
 
+At a hard place, where two rounds were no gain, a round is several such rounds from the same beam (`hard`), pooled.
+
 When no candidate is good, or none gets on for a while, the try is over; `parc.traverse.retry` decides where the next begins.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -30,25 +32,29 @@ from parc.motion.qpos import qpos_to_frames
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.traverse.arrive import STANDING, at_goal, walk
+from parc.traverse.arrive import at_goal, walk, worth
 from parc.traverse.critic import Critic
 from parc.traverse.follow import BodyStates, Follower, Stretch
 from parc.traverse.reference import References
 
-GAIN = 0.25
-"""m along the path that count as getting on"""
+GAIN = 0.5
+"""m of worth (`parc.traverse.arrive`) that count as getting on"""
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    candidates: int = 16
+    candidates: int = 12
     """references written and simulated in a round"""
+    hard: int = 2
+    """times as many in a round after two without gain"""
     beam: int = 4
     """bodies that go on after a round"""
     windows: int = 6
     """windows of a restarted reference"""
     continued: float = 0.5
     """share of candidates that continue their body's reference; the others restart after the simulated frames"""
+    near: float = 1.4
+    """m of path to the point that restarted candidates head for; half of the usual, so that at a wall it lies straight ahead"""
     held: int = 24
     """frames of its body's reference that a continued candidate keeps at most; for so long candidates of a body are alike"""
     look: int = 36
@@ -59,16 +65,18 @@ class SearchSettings:
     """control steps before a loss that are not kept either"""
     shortest: int = 6
     """control steps: a candidate good for fewer is dropped"""
-    stall: int = 8
-    """rounds without getting on after which a try is over; a climb or a way down takes 3 s, five rounds"""
+    stall: int = 5
+    """rounds without gain after which a try is over"""
     pace: float = 0.4
     """m of progress that a second is worth"""
+    climb: float = 1.5
+    """m of progress that a metre up is worth"""
     survival: float = 1.5
     """m of progress that surviving the whole look is worth"""
     off_path: float = 1.0
-    """m of progress that a metre beside, above or below the path costs, beyond `corridor`"""
+    """m of progress that a metre beside the path costs, beyond `corridor`"""
     corridor: float = 0.5
-    """m beside the path, and above and below standing height over it, that are free"""
+    """m beside the path that are free"""
     value: float = 0.3
     """m of progress that a unit of the tracker's value function is worth; 0 does without the critic"""
     drift: float = 0.5
@@ -94,6 +102,8 @@ class SearchSettings:
             raise SettingsError(f"{self.windows} windows of {self.rollout.keep} frames are shorter than the look of {self.look}")
         if self.held < PAST_FRAMES:
             raise SettingsError(f"{self.held} frames of a reference are held, expected at least {PAST_FRAMES}")
+        if self.hard < 1:
+            raise SettingsError(f"{self.hard} times as many candidates at hard places, expected at least 1")
         if not 0 <= self.continued <= 1:
             raise SettingsError(f"continued is {self.continued}, expected a share from 0 to 1")
 
@@ -161,14 +171,14 @@ class Search:
         self.device = generator.device
         self.path = PathBatch.stack([path], device=self.device)
         count = settings.candidates
-        self._continued = round(settings.continued * count)
         bank, paths = TerrainBatch.stack([terrain]), PathBatch.stack([path])
-
-        def runner(rows: int) -> PathRunner | None:
-            return PathRunner(generator, bank, paths, rows, settings.rollout) if rows else None
-
-        self._first = runner(count)
-        self._runners = (runner(self._continued), runner(count - self._continued))
+        near = replace(settings.rollout, lookahead=min(settings.near, settings.rollout.lookahead))
+        continued = round(settings.continued * count)
+        kinds = ((continued, True, settings.rollout), (count - continued, False, near))
+        self._groups = [
+            (PathRunner(generator, bank, paths, rows, rollout), from_plan) for rows, from_plan, rollout in kinds if rows
+        ]
+        self._first = PathRunner(generator, bank, paths, count, settings.rollout)
         self._rows = self.path.select(torch.zeros(count, dtype=torch.long, device=self.device))
 
     def run(
@@ -184,11 +194,12 @@ class Search:
         """
         settings, levels = self.settings, list(levels)
         best = max(levels[-1], key=lambda node: node.progress) if levels else None
-        record, since = 0.0 if best is None else best.progress, 0
+        record, since = max(map(self._worth, levels[-1])) if levels else 0.0, 0
         rounds, survival = 0, 0.0
         while time.monotonic() < deadline:
-            survivors, arrived, share = self._round(levels[-1] if levels else [], random)
-            rounds, survival = rounds + 1, survival + share
+            beam, times = levels[-1] if levels else [], settings.hard if since > 1 else 1
+            survivors, arrived, share = self._rounds(beam, random, times)
+            rounds, survival = rounds + times, survival + share
             if arrived is not None:
                 return Trial([*levels, [arrived]], arrived, True, rounds, survival)
             if not survivors:
@@ -196,17 +207,37 @@ class Search:
             levels.append(survivors)
             front = max(survivors, key=lambda node: node.progress)
             best = front if best is None or front.progress > best.progress else best
-            since, record = (0, front.progress) if front.progress > record + GAIN else (since + 1, record)
+            gained = max(map(self._worth, survivors))
+            since, record = (0, gained) if gained > record + GAIN else (since + 1, record)
             if on_round is not None:
-                on_round(record)
+                on_round(front.progress)
             if since >= settings.stall or front.steps > settings.longest * self.follower.fps:
                 break
         return Trial(levels, best, False, rounds, survival)
 
-    def _round(self, beam: list[Node], random: torch.Generator) -> tuple[list[Node], Node | None, float]:
+    def _worth(self, node: Node) -> float:
+        arc = torch.tensor([node.progress], device=self.device)
+        return float(worth(self.path, arc, node.qpos[-1, 2:3], self.settings.climb))
+
+    def _rounds(self, beam: list[Node], random: torch.Generator, times: int) -> tuple[list[Node], Node | None, float]:
+        """The next beam of so many rounds from one, the body that arrived, and the sum of shares survived."""
+        pool: list[tuple[float, Node]] = []
+        shares = 0.0
+        for _ in range(times):
+            found, arrived, share = self._round(beam, random)
+            shares += share
+            if arrived is not None:
+                return [], arrived, shares
+            pool += found
+        pool.sort(key=lambda scored: -scored[0])
+        chosen = _spread(list(range(len(pool))), [id(node.parent) for _, node in pool], self.settings.beam)
+        return [pool[row][1] for row in chosen], None, shares
+
+    def _round(self, beam: list[Node], random: torch.Generator) -> tuple[list[tuple[float, Node]], Node | None, float]:
+        """Those that could go on with their scores, the body that arrived, and the mean share of the look survived."""
         settings, count = self.settings, self.settings.candidates
         parents: list[Node | None] = [beam[i % len(beam)] if beam else None for i in range(count)]
-        frames = self._continue(beam, parents, random) if beam else self._begin(random)
+        frames = self._continue(parents, random) if beam else self._begin(random)
         references = References.of(self.follower.anatomy, frames)
         if beam:
             last = [(n.qpos[-1], n.qvel[-1], n.contacts[-1], n.offset) for n in parents if n is not None]
@@ -223,26 +254,21 @@ class Search:
         keep = good.clamp_max(settings.commit)
         score = self._score(parents, stretch, walked, good, keep)
         order = torch.argsort(score, descending=True).tolist()
-        able = [row for row in order if int(keep[row]) >= settings.shortest]
-        chosen = _spread(able, [id(node) for node in parents], settings.beam)
-        return [self._node(parents[row], frames, stretch, walked, row, int(keep[row])) for row in chosen], None, share
+        able = [row for row in order if int(keep[row]) >= settings.shortest][: settings.beam * 2]
+        nodes = [self._node(parents[row], frames, stretch, walked, row, int(keep[row])) for row in able]
+        return [(float(score[row]), node) for row, node in zip(able, nodes, strict=True)], None, share
 
     def _begin(self, random: torch.Generator) -> FrameState:
-        assert self._first is not None
         self._first.reset(None, random)
         return self._written(self._first, self.settings.windows, random)
 
-    def _continue(self, beam: list[Node], parents: list[Node | None], random: torch.Generator) -> FrameState:
+    def _continue(self, parents: list[Node | None], random: torch.Generator) -> FrameState:
         """References [candidates, L, ...] whose frame 0 is the present."""
         nodes = [node for node in parents if node is not None]
         groups = []
         length = self.settings.windows * self.settings.rollout.keep + 1
-        for runner, rows, from_plan in (
-            (self._runners[0], nodes[: self._continued], True),
-            (self._runners[1], nodes[self._continued :], False),
-        ):
-            if runner is None:
-                continue
+        for runner, from_plan in self._groups:
+            rows, nodes = nodes[: runner.batch], nodes[runner.batch :]
             heads = [node.ahead if from_plan else self._present(node) for node in rows]
             short = min(self.settings.held, *(len(head.root_pos) for head in heads)) if from_plan else PAST_FRAMES
             heads = [FrameState(*(part[:short] for part in head)) for head in heads]
@@ -271,7 +297,7 @@ class Search:
     def _progress(self, parents: list[Node | None], stretch: Stretch) -> Tensor:
         """[B, S + 1] m along the path."""
         progress = torch.tensor([0.0 if n is None else n.progress for n in parents], device=self.device)
-        return walk(self._rows, progress, stretch.qpos[..., :2])
+        return walk(self._rows, progress, stretch.qpos[..., :3])
 
     def _arrival(self, parents: list[Node | None], frames: FrameState, stretch: Stretch, walked: Tensor) -> Node | None:
         """The body that arrives first and stays up for `margin` steps more, if any does."""
@@ -294,9 +320,12 @@ class Search:
         on_path = self._rows.position(walked[row, end])
         root = stretch.qpos[row, end, :3]
         aside = (root[:, :2] - on_path[:, :2]).norm(dim=-1)
-        above = (root[:, 2] - on_path[:, 2] - STANDING).abs()
-        off = (aside - settings.corridor).clamp_min(0) + (above - settings.corridor).clamp_min(0)
-        score = walked[row, end] - settings.pace * taken / self.follower.fps - settings.off_path * off
+        off = (aside - settings.corridor).clamp_min(0)
+        score = (
+            worth(self._rows, walked[row, end], root[:, 2], settings.climb)
+            - settings.pace * taken / self.follower.fps
+            - settings.off_path * off
+        )
         score = score + settings.survival * stretch.survived / stretch.steps
         score = score - settings.drift * stretch.drift[row, (end - 1).clamp_min(0)]
         if settings.value and self.critic is not None:

@@ -66,7 +66,7 @@ class Models:
 @dataclass(frozen=True)
 class TraverseSettings:
     tries: int = 5
-    """a try ends where no candidate gets on; the next begins some rounds back, the last from the start"""
+    """a try ends where no candidate gets on; the next begins some metres back, the last from the start"""
     method: SearchSettings | PlainSettings = field(default_factory=SearchSettings)
     """search through simulations, or plan all and follow"""
     route: RouteSettings = field(default_factory=RouteSettings)
