@@ -9,8 +9,8 @@ from parc.dataset.store import Dataset
 from parc.dataset.stroll import stroll
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
-from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.metrics.measure import measure_clips
+from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.path.path import TerrainPath
 from parc.physics.engine import make_world
 from parc.terrain.terrain import Terrain
