@@ -122,12 +122,13 @@ def test_the_fixed_set_has_every_skill() -> None:
 def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path, capsys) -> None:
     out = tmp_path / "set"
     words = ["dataset", "author", "-o", str(out), "--count", "1", "--skills", "vault", "--iterations", "2", "--json"]
-    assert main(words) == 0
-    report = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert report["made"] == 1
-    assert report["kept"] == 0
-    assert report["each"][0]["faults"]
+    assert main(words) == 2
+    refused = capsys.readouterr().err
+    assert "none of the 1 clips was good enough to keep" in refused and "is over" in refused and "--all" in refused
     assert main([*words, "--all"]) == 0
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert report["made"] == report["kept"] == 1
+    assert report["each"][0]["faults"]
     assert len(Dataset.open(out)) == 1
     capsys.readouterr()
     assert main(words) == 2
