@@ -32,6 +32,27 @@ def tiny_run(steps: int, **changes) -> TrainSettings:
     return TrainSettings(**{"steps": steps, "generator": TINY, "step": STEP, "log_steps": 1, **changes})
 
 
+def test_own_rollouts_that_hover_fall(windows):
+    """A past 1 m above the ground and a plan that stays there: only with the repair is it left lower, and by free fall."""
+    ends = {}
+    for repairs in (False, True):
+        step = dataclasses.replace(STEP, own_repair=repairs, own_share=1.0)
+        trainer = Trainer(Generator(humanoid(), TINY), windows, step, distributed.setup("cpu"), seed=0)
+        trainer.fit_statistics()
+        drawn = windows.pick(step.batch, torch.Generator().manual_seed(1), 0.0)
+        past = drawn.state.narrow(0, 2)
+        past = past._replace(root_pos=past.root_pos[:, -1:].expand(-1, 2, -1) + torch.tensor([0.0, 0.0, 1.0]))
+        past = past._replace(joint_rot=past.joint_rot[:, -1:].expand(-1, 2, -1, -1, -1))
+        past = past._replace(root_rot=past.root_rot[:, -1:].expand(-1, 2, -1, -1))
+        _, frame, _ = trainer._start_own_window(drawn, past)
+        plan = trainer.generator.mean.expand(step.batch, trainer.generator.settings.future, -1)
+        yes = torch.ones(step.batch, dtype=torch.bool)
+        ends[repairs], _ = trainer._end_own_window(plan, frame, past, drawn.patch, yes, past)
+    fallen = (ends[False].root_pos - ends[True].root_pos)[:, -1, 2]
+    assert float(fallen.min()) > 0.5 * (1 - 0.31) * 9.81 * (6 / 30) ** 2
+    assert float(fallen.max()) < 1.1
+
+
 def test_overfits_one_clip(walk, tmp_path):
     step = dataclasses.replace(STEP, batch=12, own_start=1.0, warm_up=10, adam=AdamSettings(rate=4e-3, average=0.95))
     network = PrefixSettings(width=64, layers=1, heads=2, hidden=128)
