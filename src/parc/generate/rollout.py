@@ -54,8 +54,8 @@ class RolloutSettings:
     """in that repair, bodies that touch nothing fall"""
     overlap: int = 3
     """frames over which a window leaves the plan of the one before"""
-    lookahead: float = 2.8
-    """m along the path to the point that gives the direction"""
+    lookahead: float = 1.4
+    """m along the path to the point that gives the direction: about as far as training looks ahead; more cuts corners into pits"""
     radius: float = 0.5
     """m: a mean foot position this near to the goal has arrived"""
     seconds: float = 10.0

@@ -32,7 +32,7 @@ class ScoreWeights:
     """m/frame3"""
     flight: float = 0.3
     """per frame of full departure from free fall"""
-    progress: float = 1.0
+    progress: float = 3.0
     """per m towards the target"""
     astray: float = 4.0
     """per m that the root ends beside the path, beyond `astray_allowed`: beside it there may be a pit"""

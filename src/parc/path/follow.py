@@ -94,7 +94,7 @@ class PathBatch:
         part = (from_first / span).clamp(0, 1).unsqueeze(-1)
         return ends[:, 0] + part * (ends[:, 1] - ends[:, 0])
 
-    def target(self, progress: Tensor, lookahead: float = 2.8) -> Tensor:
+    def target(self, progress: Tensor, lookahead: float = 1.4) -> Tensor:
         """Where to head [N, 2]: the point `lookahead` metres further along the path, the goal near its end."""
         return self.position(progress + lookahead)[:, :2]
 

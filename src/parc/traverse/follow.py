@@ -8,20 +8,23 @@ than 0.5 m above the ground under it, or the head touches the ground.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from parc.character.kinematics import BodyPose
 from parc.errors import SettingsError
 from parc.motion.qpos import state_layout
 from parc.physics.engine import make_world
+from parc.physics.world import World
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy
 from parc.track.observe import BodyState, Observer, ground_heights
 from parc.track.policy import TrainedActor
 from parc.track.quaternion import angle_between
-from parc.track.terminate import body_limits, pose_lost
+from parc.track.terminate import TerminationSettings, body_limits, pose_lost
 from parc.traverse.reference import References
 
 LYING_UP = 0.26
@@ -80,6 +83,27 @@ class Stretch:
         return BodyStates(self.qpos[row, step], self.qvel[row, step], self.contacts[row, step], self.offset[row, step])
 
 
+class Tracking(NamedTuple):
+    """How far bodies are from where they should be."""
+
+    error: Tensor
+    """[B] m, mean root-relative distance of the bodies from the reference's"""
+    root: Tensor
+    """[B] m, distance of the root from the reference's"""
+    lost: Tensor
+    """[B] bool, beyond the tracker's limits"""
+
+
+def tracking_of(
+    world: World, wanted: BodyPose, age: Tensor, anatomy: Anatomy, limits: Tensor, settings: TerminationSettings
+) -> Tracking:
+    """Of the worlds' bodies against poses [B, bodies, ...], of whose rotations only the root's count; age [B], control steps."""
+    bodies = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(wanted.pos)).norm(dim=-1)
+    root = (world.body_pos[:, 0] - wanted.pos[:, 0]).norm(dim=-1)
+    angle = angle_between(world.body_rot[:, 0], wanted.rot[:, 0])
+    return Tracking(bodies.mean(-1), root, pose_lost(root, angle, bodies, limits, age, settings))
+
+
 class Follower:
     """Worlds on one terrain with one policy."""
 
@@ -133,14 +157,14 @@ class Follower:
             targets, offset = motor_targets(self.trained.actor(seen[-1]), offset, pose, self.anatomy, action)
             world.step(targets)
             contacts = world.contacts.clone()
-            lost, body_error, root_error = self._judge(references, step + 1)
-            alive = alive & ~(lost | self.fallen() | world.diverged)
+            tracking = self._judge(references, step + 1)
+            alive = alive & ~(tracking.lost | self.fallen() | world.diverged)
             survived += alive
             for name, value in (("qpos", world.qpos), ("qvel", world.qvel), ("contacts", contacts), ("offset", offset)):
                 kept[name].append(value.clone())
             given.append(targets)
-            error.append(body_error)
-            drift.append(root_error)
+            error.append(tracking.error)
+            drift.append(tracking.root)
             seen.append(self._observe(references, step + 1, contacts, offset))
         state = {name: torch.stack(values, 1) for name, values in kept.items()}
         return Stretch(
@@ -167,13 +191,8 @@ class Follower:
         out = torch.zeros(world.num_worlds, self.observer.layout.size, device=world.device)
         return self.observer.observe(state, targets, self._bank, self._row, out)
 
-    def _judge(self, references: References, frame: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Lost [B], mean error of the bodies [B] and of the root [B], m."""
-        world, anatomy = self.world, self.anatomy
+    def _judge(self, references: References, frame: int) -> Tracking:
         at = min(frame, references.frames - 1)
-        body_pos = references.body_pos[:, at]
-        body = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(body_pos)).norm(dim=-1)
-        root = (world.body_pos[:, 0] - body_pos[:, 0]).norm(dim=-1)
-        angle = angle_between(world.body_rot[:, 0], references.root_rot[:, at])
+        wanted = BodyPose(references.body_pos[:, at], references.root_rot[:, at, None])
         age = torch.full_like(self._row, frame)
-        return pose_lost(root, angle, body, self._limits, age, self.trained.settings.termination), body.mean(-1), root
+        return tracking_of(self.world, wanted, age, self.anatomy, self._limits, self.trained.settings.termination)
