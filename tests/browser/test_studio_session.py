@@ -1,6 +1,7 @@
 """Everything the page does, done without a page."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,25 @@ BODY = humanoid()
 @pytest.fixture
 def session(clip_files) -> Session:
     return Session(BODY, Library(BODY, clip_files))
+
+
+def test_one_clip_of_a_data_set_is_listed_as_a_file_is(clip_files, walk, tmp_path: Path) -> None:
+    other = replace(walk, name="deep/stroll", provenance=replace(walk.provenance, skill="amble"))
+    for folder in ("one", "two"):
+        with DatasetWriter(tmp_path / folder, BODY) as writer:
+            writer.append([walk, other])
+    library = Library(BODY, [tmp_path / "one" / "deep" / "stroll", tmp_path / "one" / walk.name])
+    assert [item.name for item in library.search()] == ["deep/stroll", walk.name]
+    assert library.search("amble")[0].line == f"deep/stroll · amble · {other.motion.duration:.1f} s"
+    assert torch.equal(library.load("deep/stroll").motion.root_pos, walk.motion.root_pos)
+    assert library.add(tmp_path / "one" / walk.name) == [walk.name] and len(library) == 2
+    (twin,) = library.add(tmp_path / "two" / walk.name)
+    assert len(library) == 3 and library.load(twin).name == twin != walk.name
+    library.add(tmp_path / "one")
+    assert len(library) == 3 and library.load(walk.name).name == walk.name
+    assert library.add(tmp_path / "one" / walk.name) == [walk.name] and len(library) == 3
+    with pytest.raises(DatasetError, match=r"two has no clip 'deep/strol' among its 2; did you mean 'deep/stroll'\?"):
+        Library(BODY, [tmp_path / "two" / "deep" / "strol"])
 
 
 def test_the_library_lists_searches_and_reads_late(clip_files, walk, tmp_path: Path) -> None:

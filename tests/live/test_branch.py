@@ -1,5 +1,7 @@
 """The tree of simulated futures, on made-up branches: a state is told by its number."""
 
+from dataclasses import replace
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,8 @@ def branch(parent: Branch | None = None, name: float = 0.0, end: int = 4, record
     if parent is not None:
         numbers[0] = parent.last.qpos
     survived = recorded if safe else end
-    return Branch(Snapshot(*[numbers] * 6), torch.zeros(recorded), REFERENCE, 0, end, survived, -name, None, parent)
+    zeros = torch.zeros(recorded)
+    return Branch(Snapshot(*[numbers] * 6), zeros, zeros, REFERENCE, 0, end, survived, score=-name, parent=parent)
 
 
 def played(tree: Tree, steps: int) -> list[float]:
@@ -61,6 +64,48 @@ def test_leaves_that_do_not_descend_from_the_branch_in_use_are_left_out() -> Non
     tree = Tree(root)
     tree.grow([branch(stranger, 800), child])
     assert tree.leaves == [child]
+    tree.grow([branch(stranger, 900)])
+    assert tree.leaves == [child], "nothing new is no reason to forget what is known"
+
+
+def test_a_branch_that_may_grow_again_is_not_where_it_leads() -> None:
+    root = branch()
+    child = branch(root, 100)
+    tree = Tree(root)
+    tree.grow([root, child])
+    assert tree.best is child and not tree.is_bare and tree.until(root) == 4 and tree.ahead == 8
+    tree.taken = 4
+    tree.move_on()
+    assert tree.branch is child and tree.leaves == [child]
+
+
+def test_a_dead_end_gives_way_to_a_pause() -> None:
+    """Of the best leaf it must be known that it goes on, or that the tracker is content."""
+    for deep, content, safe, waits in ((1, 0, True, True), (2, 0, True, False), (2, 0, False, True), (1, 9, True, False)):
+        for can_pause in (True, False):
+            root = branch()
+            leaf = first = branch(root, 100, safe=safe)
+            first.value = content
+            for level in range(1, deep):
+                leaf = branch(leaf, 100 + level, safe=safe)
+            pause = replace(branch(root, 500), origin="pause")
+            tree = Tree(root, 4)
+            tree.grow([leaf, pause] if can_pause else [leaf])
+            tree.move_on(lead=8, content=6.0)
+            assert tree.branch is (pause if waits and can_pause else first)
+
+
+def test_a_pause_is_tried_after_the_first_branch_that_has_none() -> None:
+    root = branch()
+    child = branch(root, 100)
+    leaf = branch(child, 200)
+    tree = Tree(root)
+    tree.grow([leaf])
+    assert tree.unpaused(0) is root and tree.unpaused(5) is child, "the character is past what ends sooner"
+    root.has_pause = True
+    assert tree.unpaused(0) is child
+    child.has_pause = leaf.has_pause = True
+    assert tree.unpaused(0) is None
 
 
 @given(taken=st.integers(0, 4), steps=st.integers(0, 10), deep=st.integers(0, 2))

@@ -166,6 +166,23 @@ def test_a_given_tracker_is_gone_on_with(copied: Path, finished: Path, done_over
     assert done_over(copied, preset("tiny"), RunSources(tracker=actor)) == [f"{ITERATION}/{stage}" for stage in STAGES[2:]]
 
 
+def test_motions_that_the_tracker_loses_are_left_out_of_its_training(copied: Path, finished: Path, done_over) -> None:
+    actor, tracker = finished / ITERATION / "tracker" / "actor.safetensors", preset("tiny").plans[0].tracker
+    sources, names = RunSources(tracker=actor), Dataset.open(finished / ITERATION / "synthesis").names
+    counts = {}
+    for least in (0.0, 1.0):
+        done_over(copied, changed(tracker=replace(tracker, least_followed=least)), sources)
+        ledger = json.loads((copied / "ledger.json").read_text())
+        counts[least] = ledger["stages"][f"{ITERATION}/tracker"]["result"]
+    shares = json.loads((copied / ITERATION / "tracker" / "followed.json").read_text())
+    lost = sum(share < 1.0 for share in shares.values())
+    assert set(shares) == set(names) and counts[0.0]["left_out"] == 0
+    assert counts[1.0]["left_out"] == lost > 0
+    assert counts[1.0]["clips"] == counts[0.0]["clips"] - lost
+    with pytest.raises(SettingsError, match="least_followed is 1.5"):
+        replace(tracker, least_followed=1.5)
+
+
 def test_two_processes_cannot_work_on_one_run(copied: Path) -> None:
     from parc.loop.ledger import locked
 

@@ -185,6 +185,11 @@ def test_other_settings_are_refused(character: Character, shortlist: Path, tmp_p
         build_dataset(shortlist, out, character, TINY)
 
 
+def test_units_of_a_list_have_names_or_are_metres(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("source,skill,unit\na.bvh,walk,cm\nb.bvh,walk,0.0254\nc.bvh,walk,\n")
+    assert [row.read.unit for row in read_shortlist(tmp_path / "list.csv")] == [0.01, 0.0254, None]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -196,6 +201,7 @@ def test_other_settings_are_refused(character: Character, shortlist: Path, tmp_p
         (HEADER + "a.bvh,0,,0,walk,no,\n", "true_fps is '0', expected a positive number"),
         (HEADER, "a header and no rows"),
         ("source,skill,up\na.bvh,walk,sky\n", "up is 'sky', expected x, y or z"),
+        ("source,skill,unit\na.bvh,walk,ell\n", "line 2: unit is 'ell', expected m, dm, cm, mm, inch, CMU or a positive number"),
         (HEADER + "a.bvh,0,,30,walk,maybe,\n", "hands_touch is 'maybe'"),
         (HEADER + "a.bvh,0,,30,walk,no,\na.bvh,0,50,30,walk,no,\n", "line 3: a second clip 'walk_a'"),
         (HEADER + ",0,,30,walk,no,\n", "must not be empty"),

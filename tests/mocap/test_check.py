@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parc.errors import FormatError
-from parc.mocap.check import UNITS, implied_fps, upright
+from parc.mocap.check import UNITS, implied_fps, unit_in_metres, upright
 from parc.mocap.landmark import landmarks_of
 
 
@@ -31,6 +31,16 @@ def test_the_rate_is_told_by_falling(jumping_person: Callable, true_fps: float) 
 
 def test_who_never_flies_says_nothing_about_the_rate(jumping_person: Callable) -> None:
     assert implied_fps(landmarks_of(jumping_person(120.0, height=0.0))) is None
+
+
+def test_a_unit_is_a_name_or_a_number_of_metres() -> None:
+    assert {name: unit_in_metres(name, "unit") for name in UNITS} == UNITS
+    assert unit_in_metres(" Inch ", "unit") == 0.0254 and unit_in_metres("cmu", "unit") == 0.0564444
+    assert unit_in_metres("0.005", "unit") == 0.005
+    for wrong in ("ell", "", "0", "-1", "nan", "inf"):
+        with pytest.raises(FormatError) as said:
+            unit_in_metres(wrong, "the unit")
+        assert str(said.value) == f"the unit is '{wrong}', expected m, dm, cm, mm, inch, CMU or a positive number of metres"
 
 
 def test_given_values_win_and_odd_ones_are_told(jumping_person: Callable) -> None:

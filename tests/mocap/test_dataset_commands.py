@@ -116,6 +116,24 @@ def test_convert_fits_another_skeleton_when_told_to(raw: Path, character: Charac
     assert clip.motion.contacts[:, character.index("left_foot")].mean() > 0.3 and clip.provenance.source == "odd.bvh"
 
 
+def test_convert_can_be_told_the_length_unit_of_the_source(
+    character: Character, flat_walk: Clip, bvh_text, tmp_path: Path, capsys
+) -> None:
+    short = replace(flat_walk, motion=flat_walk.motion.slice(0, 30))
+    (tmp_path / "w.bvh").write_text(bvh_text(character, short, unit=0.01))
+    words = ["convert", str(tmp_path / "w.bvh"), str(tmp_path / "w.motion")]
+    assert "--source-unit only makes sense with --retarget" in sentence([*words, "--source-unit", "cm"], capsys)
+    words += ["--retarget", "--device", "cpu", "--json"]
+    wrong = "--source-unit is 'ell', expected m, dm, cm, mm, inch, CMU or a positive number of metres"
+    assert wrong in sentence([*words, "--source-unit", "ell"], capsys)
+    assert not (tmp_path / "w.motion").exists()
+    leg = sum(float(torch.tensor(character.bodies[character.index(f"left_{b}")].offset).norm()) for b in ("shin", "foot"))
+    for given, told in (("cm", []), ("0.005", [f"legs are {0.5 * leg:.2f} m long"])):
+        assert main([*words, "--source-unit", given]) == 0
+        warnings = json.loads(capsys.readouterr().out.splitlines()[-1])["warnings"]
+        assert [w.partition(",")[0] for w in warnings if "legs" in w] == told
+
+
 def test_one_clip_comes_out_of_a_data_set(walks: Path, character: Character, tmp_path: Path, capsys) -> None:
     out = tmp_path / "one.motion"
     assert main(["dataset", "extract", str(walks), "walk", "-o", str(out)]) == 0

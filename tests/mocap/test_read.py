@@ -45,6 +45,13 @@ def test_given_rate_goes_before_the_files(character: Character, flat_walk: Clip,
         assert read_take(tmp_path / name, character, ReadSettings(fps=25.0)).landmarks.fps == 25.0
 
 
+def test_a_unit_that_cannot_apply_is_told(character: Character, flat_walk: Clip, tmp_path: Path) -> None:
+    save_clip(flat_walk, tmp_path / "w.motion", character)
+    assert read_take(tmp_path / "w.motion", character).warnings == ()
+    (warning,) = read_take(tmp_path / "w.motion", character, ReadSettings(unit=0.01)).warnings
+    assert warning == "w.motion is in metres with z up; the unit or up axis given was not used"
+
+
 def test_what_cannot_be_read_is_said(character: Character, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not exist"):
         read_take(tmp_path / "none.bvh", character)

@@ -1,5 +1,7 @@
 """The page of a data set: every clip is there, small, and replays when clicked."""
 
+import base64
+import io
 import json
 import re
 from dataclasses import replace
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from parc.character import humanoid
 from parc.cli.main import main
@@ -43,6 +46,17 @@ def test_every_clip_is_on_the_page_with_its_numbers(dataset: Dataset, tmp_path: 
     for words in ("walk (3)", "stairs (2)", "feet 1.2 cm", "take 4", "clip&lt;0&gt;"):
         assert words in html
     assert "http://" not in html.replace("http://www.w3.org", "") and "https://" not in html
+
+
+def test_pictures_keep_their_place_before_they_load(dataset: Dataset, tmp_path: Path) -> None:
+    html = write_dataset_page(dataset, humanoid(), tmp_path / "page.html").read_text()
+    tags = re.findall(r'<img loading="lazy"[^>]*>', html)
+    assert len(tags) == 5
+    for tag in tags:
+        width, height, data = re.search(r'width="(\d+)" height="(\d+)" src="data:image/webp;base64,([^"]*)"', tag).groups()
+        assert Image.open(io.BytesIO(base64.b64decode(data))).size == (int(width), int(height))
+    (rule,) = re.findall(r"\.replay\.lazy > img \{(.*?)\}", html)
+    assert "width: 100%" in rule and "height: auto" in rule, "else the attributes would stretch the picture"
 
 
 def test_a_small_page_shows_fewer_frames_of_the_same_time(dataset: Dataset, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ Forces are in units of the body's weight, moments of weight times 1 m.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -48,7 +48,7 @@ class Masses(NamedTuple):
     """[3M] where each coordinate of each point finds its body's in the flattened body positions"""
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def point_masses(character: Character, device: torch.device | str = "cpu") -> Masses:
     """Two for a capsule and one for a sphere or box, with the shape's mass and centre."""
     body, local, mass = [], [], []
@@ -127,7 +127,7 @@ class Limbs(NamedTuple):
     """[J] weights x m"""
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def limb_joints(character: Character, device: torch.device | str = "cpu") -> Limbs:
     anatomy = Anatomy.of(character)
     part, joint, limit = [], [], []

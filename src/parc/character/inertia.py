@@ -1,6 +1,6 @@
 """Masses and centres of mass of the bodies, from their shapes."""
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -19,7 +19,7 @@ class Inertia(NamedTuple):
     """[B, 3] centre of mass in the body frame"""
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def inertia(character: Character, device: torch.device | str = "cpu") -> Inertia:
     masses, centres = [], []
     for body in character.bodies:

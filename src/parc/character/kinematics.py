@@ -12,7 +12,7 @@ some 70 and 250 operations: an operator of its own (`parc::kinematics`), which c
 
 import importlib.util
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import torch
@@ -41,7 +41,7 @@ class _Levels(NamedTuple):
     """level order to the character's order"""
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _levels(character: Character, device: torch.device, dtype: torch.dtype) -> _Levels:
     above = [(0,), *character.levels]
     order = [body for level in above for body in level]
@@ -183,7 +183,7 @@ def _walk_back_plainly(
     return pos[:, 0].clone(), turn[:, 0].clone(), joint
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _tree(character: Character, device: torch.device) -> tuple[Tensor, Tensor]:
     with torch.inference_mode(False):
         parents = torch.tensor(character.parents, dtype=torch.int32, device=device)

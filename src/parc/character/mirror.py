@@ -4,7 +4,7 @@ A position keeps x and z and negates y; a rotation (x, y, z, w) becomes (-x, y, 
 values of its mirror image. Reflecting twice is the identity.
 """
 
-from functools import lru_cache
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -37,7 +37,7 @@ def mirror_contacts(character: Character, contacts: Tensor) -> Tensor:
     return contacts.index_select(-1, _swap(character, contacts.device))
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _swap(character: Character, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
         return torch.tensor(mirror_bodies(character), device=device)

@@ -5,7 +5,7 @@ angles with Q = R(axis1, a1) R(axis2, a2). Bodies with a fixed joint have none. 
 together; the index tensors for that live on the device, so nothing is copied from the host inside a captured CUDA graph.
 """
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -34,7 +34,7 @@ class _Kinds(NamedTuple):
     """joints of balls, hinges, pairs, fixed in this order back to the character's order"""
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _kinds(character: Character, device: torch.device, dtype: torch.dtype) -> _Kinds:
     joints = [b.joint for b in character.bodies[1:]]
     fixed, hinges, pairs, balls = ([row for row, j in enumerate(joints) if j.dof == dof] for dof in range(4))

@@ -5,7 +5,7 @@ Box: a 3 x 6 x 2 grid for feet (x, y, z; soles and tops), all 8 corners otherwis
 """
 
 import itertools
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ class Surface(NamedTuple):
     """[3P] where each coordinate of each point finds its body's in the flattened body positions"""
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def surface_points(character: Character, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Surface:
     clouds = [_body_points(body) for body in character.bodies]
     counts = [len(c) for c in clouds]

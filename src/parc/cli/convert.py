@@ -49,6 +49,8 @@ class Convert(Command):
     """to retarget: the true frame rate, where the source says none or a wrong one"""
     up: Literal["x", "y", "z"] | None = None
     """to retarget: the source's up axis, where it cannot be found out"""
+    source_unit: str | None = None
+    """to retarget: the source's length unit, where it cannot be found out: m, dm, cm, mm, inch, CMU, or a number of metres"""
     hands: bool = False
     """to retarget: hands touch things; else they are taken to swing freely"""
 
@@ -60,7 +62,7 @@ class Convert(Command):
 
         if self.target.suffix.lower() not in WRITABLE:
             raise FormatError(f"{self.target.name}: cannot write '{self.target.suffix}'; known are {', '.join(WRITABLE)}")
-        told = [f"--{name}" for name in ("names", "fps", "up", "hands") if getattr(self, name)]
+        told = [f"--{name.replace('_', '-')}" for name in ("names", "fps", "up", "source_unit", "hands") if getattr(self, name)]
         if told and not self.retarget:
             raise SettingsError(f"{' and '.join(told)} only makes sense with --retarget")
         clip, fitted = self._retargeted() if self.retarget else (load_clip(self.source, humanoid()), {})
@@ -80,11 +82,13 @@ class Convert(Command):
         from parc.dataset import Provenance
         from parc.errors import SettingsError
         from parc.mocap import ReadSettings, load_naming, make_clip, read_take
+        from parc.mocap.check import unit_in_metres
 
         if self.fps is not None and not 0 < self.fps < 1e4:
             raise SettingsError(f"--fps is {self.fps:g}, expected a positive number of frames a second")
         naming = load_naming(self.names) if self.names else None
-        take = read_take(self.source, humanoid(), ReadSettings(self.fps, up=self.up, naming=naming))
+        unit = None if self.source_unit is None else unit_in_metres(self.source_unit, "--source-unit")
+        take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming))
         provenance = Provenance(source=self.source.name)
         made = make_clip(take.landmarks, humanoid(), self.hands, None, provenance, device=self.torch_device)
         quality = {key: value for key, value in asdict(made.quality).items() if key not in ("seconds", "conflict")}

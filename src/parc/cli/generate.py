@@ -52,8 +52,10 @@ class Generate(Command):
     """trained generator (.safetensors); the one in the box if not given"""
     path: Path | None = None
     """path (.json) to follow; without it one is planned between random points near the edges"""
-    batch: int = 32
-    """candidates"""
+    batch: int = 8
+    """motions, the best of which is kept"""
+    choices: int = 4
+    """candidates sampled for each window of a motion, the best of which is kept"""
     steps: int | None = None
     """sampler steps; as trained if not given"""
     blend: float | None = None
@@ -90,7 +92,7 @@ class Generate(Command):
         if not bool(ground.contains(route.nodes[:, :2]).all()):
             raise PathError(f"the path '{self.path}' leaves the terrain '{self.terrain}': it was planned on another map")
         blend = Blend() if self.blend is None else Blend.constant(self.blend)
-        settings = RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds)
+        settings = RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds, choices=self.choices)
         rollouts = roll_out(model, [ground], [route], self.batch, settings, self.seed)
         origin = Provenance(source=source.name, seed=self.seed, skill="generated")
         clips = [
@@ -162,9 +164,9 @@ class Synthesise(Command):
     """PARC iteration, part of the seed and of the clips' provenance"""
     ground: Literal["boxes", "course"] = "boxes"
     terrains_per_unit: int = 8
-    candidates: int = 64
+    candidates: int = 16
     """motions sampled for each path"""
-    choices: int = 1
+    choices: int = 4
     """candidates sampled for each window, the best of which is kept"""
     iterations: int = 3000
     """of the correction; 0 for none"""

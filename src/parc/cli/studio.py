@@ -15,7 +15,7 @@ class Studio(Command):
     """See, edit and make motions in the browser. Runs until it is stopped with ctrl-c."""
 
     clips: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
-    """motion files, folders of them, or data sets to list"""
+    """motion files, folders of them, data sets, or clips of data sets as FOLDER/NAME to list"""
     dataset: Path | None = None
     """data set to list, and to offer for saving"""
     terrain: Path | None = None

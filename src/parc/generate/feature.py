@@ -8,7 +8,7 @@ take no room. The layout follows from the character alone; a joint with two axes
 """
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
 import torch
@@ -178,7 +178,7 @@ class _JointPlaces(NamedTuple):
     eye: Tensor
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _joint_places(character: Character, device: torch.device) -> _JointPlaces:
     joints = [b.joint for b in character.bodies[1:]]
     balls = [i for i, j in enumerate(joints) if j.dof >= 2]

@@ -4,7 +4,7 @@ Farthest-point sampling keeps the extremes of each body; of a foot only the sole
 captured code never copies a Python list.
 """
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -32,7 +32,7 @@ class Probe(NamedTuple):
     """[B, 3] centres of mass in the body frames"""
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def probe_points(character: Character, device: torch.device) -> Probe:
     with torch.inference_mode(False):  # the cache outlives the caller's mode
         full = surface_points(character)

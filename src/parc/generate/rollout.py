@@ -21,10 +21,10 @@ from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.blend import Blend
+from parc.generate.captured_ahead import CapturedAhead
 from parc.generate.frame import CanonicalFrame, FrameState
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
-from parc.generate.graph import Replay
 from parc.generate.network import PAST_FRAMES
 from parc.generate.overlap import continue_plan, fade_in
 from parc.generate.repair import repair
@@ -55,7 +55,7 @@ class RolloutSettings:
     overlap: int = 3
     """frames over which a window leaves the plan of the one before"""
     lookahead: float = 1.4
-    """m along the path to the point that gives the direction: about as far as training looks ahead; more cuts corners into pits"""
+    """m along the path to the point that gives the direction: about as far as training looks; more cuts corners into pits"""
     radius: float = 0.5
     """m: a mean foot position this near to the goal has arrived"""
     seconds: float = 10.0
@@ -165,7 +165,7 @@ class PathRunner:
         self._ending: Callable[..., tuple[Tensor, ...]] = self._end
         if compiled:
             self.fuse()
-        self._replay: Replay | None = Replay(self.window_without_graph, device) if use_graph else None
+        self._replay: CapturedAhead | None = CapturedAhead(self.window_without_graph, device) if use_graph else None
         if compiled or self.is_captured:
             self.reset(None, torch.Generator(device).manual_seed(0))
 

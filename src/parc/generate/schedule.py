@@ -19,7 +19,7 @@ serves either. With K = 1001 and d = 5 the plan visits k = 1001, 996, ..., 1: 20
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -121,7 +121,7 @@ def sample(plan: SamplerPlan, noise: Tensor, step: Callable[[Tensor, int, Tensor
     return x
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _cosine_alpha_bar(steps: int, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """[K + 1] abar_0 = 1, ..., abar_K (Nichol and Dhariwal), betas at most 0.999."""
     t = torch.linspace(0, 1, steps + 1, dtype=torch.float64)

@@ -20,12 +20,12 @@ from torch import Tensor
 
 from parc.character.kinematics import BodyPose
 from parc.generate.blend import Blend
+from parc.generate.captured_ahead import CapturedAhead
 from parc.generate.feature import Statistics
 from parc.generate.flat import AdamSettings, FlatAdamW, FlatParameters
 from parc.generate.frame import CanonicalFrame, FrameState
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
-from parc.generate.graph import Replay
 from parc.generate.network import PAST_FRAMES
 from parc.generate.objective import FastObjective, PaperObjective
 from parc.generate.repair import repair
@@ -129,8 +129,8 @@ class Trainer:
         self._is_fused = False
         if use_compile:
             self.fuse()
-        self._gradient: Replay | None = None
-        self._update: Replay | None = None
+        self._gradient: CapturedAhead | None = None
+        self._update: CapturedAhead | None = None
 
     def fuse(self, backend: str = "inductor", pieces: Collection[str] = PIECES) -> None:
         """Compile pieces of a step at their next call; what cannot be compiled runs as it is, and the log says so."""
@@ -192,8 +192,8 @@ class Trainer:
         """Capture both halves and leave the state as it was; warm-up steps must not count."""
         before = {name: tensor.clone() for name, tensor in self.state().items()}
         random = self.random.get_state()
-        self._gradient = Replay(self._take_gradient, self.device, (self.random,))
-        self._update = Replay(self._apply, self.device)
+        self._gradient = CapturedAhead(self._take_gradient, self.device, (self.random,))
+        self._update = CapturedAhead(self._apply, self.device)
         self.restore(before, self.steps)
         self.random.set_state(random)
 

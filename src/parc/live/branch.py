@@ -11,6 +11,9 @@ character does now:
 
 What was simulated need not be simulated again: the character plays the record. Physics repeats itself, so this is what it would
 do, and what went wrong in simulation is never played as long as there is something better.
+
+A branch from which others have grown may grow more: where nothing good came of it at first, at the foot of a wall, another try
+may. So it stays among the leaves, a little less worth after each try.
 """
 
 from collections.abc import Sequence
@@ -23,6 +26,8 @@ from parc.live.follower import Reference, Snapshot
 
 Origin = Literal["held", "plan", "body", "pause"]
 """how a motion was written (`parc.live.stage`)"""
+STEADY = 0.12
+"""m between root and reference at the end of a record, beyond which the next steps may go wrong"""
 
 
 @dataclass(eq=False)
@@ -31,6 +36,8 @@ class Branch:
     """[S + 1, ...] one after the other; the first is the last of the branch it grew from"""
     error: Tensor
     """[S] m, mean root-relative distance of the bodies from the reference's after each step"""
+    drift: Tensor
+    """[S] m, distance of the root from the reference's after each step"""
     reference: Reference
     """one"""
     first: int
@@ -39,10 +46,16 @@ class Branch:
     """control steps after which the next branch begins, at most S"""
     survived: int
     """control steps before the reference was lost"""
+    value: float = 0.0
+    """of the tracker's value function at the end; 0 without a critic"""
     score: float = 0.0
     origin: Origin | None = None
     """None: out of nothing, or what a body did on its own"""
     parent: "Branch | None" = None
+    tries: int = 0
+    """motions that were written after it"""
+    has_pause: bool = False
+    """one of them stands still"""
 
     @property
     def recorded(self) -> int:
@@ -53,6 +66,21 @@ class Branch:
     def is_safe(self) -> bool:
         """The reference was followed to the end of the record."""
         return self.survived >= self.recorded
+
+    @property
+    def is_steady(self) -> bool:
+        """It is safe and near its reference at the end of the record, so that all of it may be played."""
+        return self.is_safe and float(self.drift[-1]) < STEADY
+
+    @property
+    def is_rest(self) -> bool:
+        """It stands, safely."""
+        return self.origin == "pause" and self.is_safe
+
+    @property
+    def may_last(self) -> bool:
+        """It stands, and all of it is played."""
+        return self.is_rest and self.first == 0 and self.end == self.recorded
 
     @property
     def from_plan(self) -> bool:
@@ -99,9 +127,14 @@ class Tree:
         return self.branch.first + self.taken
 
     @property
+    def best(self) -> Branch:
+        """Where to; the branch in use where nothing is known beyond it."""
+        return next((leaf for leaf in self.leaves if leaf is not self.branch), self.branch)
+
+    @property
     def is_bare(self) -> bool:
         """Nothing is known beyond the branch in use."""
-        return self.leaves[0] is self.branch
+        return self.best is self.branch
 
     @property
     def has_ended(self) -> bool:
@@ -110,30 +143,53 @@ class Tree:
 
     @property
     def ahead(self) -> int:
-        """Control steps from now to the leaves."""
-        return sum(branch.end for branch in self.leaves[0].lineage()) - self.taken
+        """Control steps from now to the end of the best leaf."""
+        return self.until(self.best)
+
+    def until(self, leaf: Branch) -> int:
+        """Control steps from now to the end of a leaf."""
+        return sum(branch.end for branch in leaf.lineage()) - self.taken
+
+    def open(self, soonest: int, latest: int) -> tuple[Branch, ...]:
+        """Leaves that may grow, the best first: not so near that the character is past them by then, nor too far ahead."""
+        return tuple(leaf for leaf in self.leaves if soonest <= self.until(leaf) <= latest)
 
     def grow(self, leaves: Sequence[Branch]) -> None:
         """Other leaves; those that descend from the branch in use are kept."""
-        self.leaves = [leaf for leaf in leaves if leaf.lineage()[0] is self.branch]
-        assert self.leaves
+        self.leaves = [leaf for leaf in leaves if leaf.lineage()[0] is self.branch] or self.leaves
 
-    def move_on(self, longer: int = 0) -> None:
+    def is_secure(self, leaf: Branch, lead: int, content: float) -> bool:
+        """What leads there is no dead end: it is known for `lead` steps beyond the branch in use, or the tracker is content."""
+        known = self.until(leaf) - self.branch.end + self.taken
+        return leaf.is_safe and (known >= lead or leaf.lineage()[1].value >= content)
+
+    def move_on(self, longer: int = 0, lead: int = 0, content: float = 0.0) -> None:
         """To the branch that leads to the best leaf; all others are forgotten.
 
-        Where nothing is known beyond it, and it is safe, it is played `longer` steps, so that the tree has time to grow.
+        What is not secure gives way to a pause, where there is one. Where nothing is known beyond the branch, and it is steady,
+        it is played `longer` steps, so that the tree has time to grow.
         """
-        branch = self.leaves[0].lineage()[1]
+        beyond = [leaf for leaf in self.leaves if leaf is not self.branch]
+        good = [leaf for leaf in beyond if leaf.lineage()[1].is_rest or self.is_secure(leaf, lead, content)]
+        branch = (good or beyond)[0].lineage()[1]
         self.leaves = [leaf for leaf in self.leaves if branch in leaf.lineage()]
         branch.parent = None
         self.branch, self.taken = branch, 0
-        if self.is_bare and branch.is_safe:
+        if self.is_bare and branch.is_steady:
             branch.end = min(branch.recorded, branch.end + longer)
+
+    def unpaused(self, soonest: int) -> Branch | None:
+        """The first branch on the way to the best leaf after which no pause was tried, and that ends `soonest` steps from now.
+
+        Not one that stands itself: it can be prolonged.
+        """
+        way = (branch for branch in self.best.lineage() if self.until(branch) >= soonest)
+        return next((branch for branch in way if not (branch.has_pause or branch.may_last)), None)
 
     def cut(self, steps: int) -> None:
         """Forget what comes later than so many steps from now."""
         left = self.taken + steps
-        lineage = self.leaves[0].lineage()
+        lineage = self.best.lineage()
         for branch in lineage[:-1]:
             if left <= branch.end:
                 break

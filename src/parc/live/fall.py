@@ -5,7 +5,6 @@ Climbing, crawling and rolling bring the pelvis low or tilt it for a moment; onl
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from parc.terrain.terrain import Terrain
@@ -21,12 +20,12 @@ class FallSettings:
     """s in a row that it has to be down"""
 
 
-def is_down(terrain: Terrain, root_pos: Tensor, root_rot: Tensor, settings: FallSettings) -> bool:
-    """For a root at [3] with rotation [4] (xyzw): low or tilted."""
-    x, y = root_rot[0], root_rot[1]
+def are_down(terrain: Terrain, root_pos: Tensor, root_rot: Tensor, settings: FallSettings) -> Tensor:
+    """[...] for roots at [..., 3] with rotations [..., 4] (xyzw): low, tilted or nowhere."""
+    x, y = root_rot[..., 0], root_rot[..., 1]
     up = 1.0 - 2.0 * (x * x + y * y)
-    height = root_pos[2] - terrain.height_at(root_pos[:2])
-    return bool((height < settings.height) | (up < settings.upright)) or not bool(torch.isfinite(root_pos).all())
+    height = root_pos[..., 2] - terrain.height_at(root_pos[..., :2].nan_to_num())
+    return (height < settings.height) | (up < settings.upright) | ~root_pos.isfinite().all(-1)
 
 
 class FallWatch:
@@ -42,6 +41,6 @@ class FallWatch:
 
     def look(self, terrain: Terrain, root_pos: Tensor, root_rot: Tensor, broke: bool) -> bool:
         """Whether it has fallen, as of this control step."""
-        down = broke or is_down(terrain, root_pos, root_rot, self.settings)
+        down = broke or bool(are_down(terrain, root_pos, root_rot, self.settings))
         self._down = self._down + 1 if down else 0
         return broke or self._down >= self._limit

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import Character
+from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip
 from parc.generate.frame import FrameState
 from parc.motion.qpos import qpos_difference, qpos_to_frames
@@ -23,10 +24,10 @@ from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy
 from parc.track.observe import BodyState, Observer
 from parc.track.policy import TrainedActor
-from parc.track.quaternion import angle_between
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
-from parc.track.terminate import body_limits, pose_lost
+from parc.track.terminate import body_limits
+from parc.traverse.follow import Tracking, tracking_of
 
 _UNSCREENED = ReferenceSettings(ScreenSettings(enabled=False))
 
@@ -105,15 +106,6 @@ class Reference:
         contacts = self.frames.contacts[index, 0]
         velocity = qpos_difference(character, first, second, 1 / fps)
         return Snapshot(first, velocity, contacts, first, contacts, torch.zeros_like(self.dof[index, 0]))
-
-
-class Tracking(NamedTuple):
-    error: Tensor
-    """[K] m, mean root-relative distance of the bodies from the reference's"""
-    root: Tensor
-    """[K] m, distance of the root from the reference's"""
-    lost: Tensor
-    """[K] bool, beyond the tracker's limits, or the simulation broke"""
 
 
 class Follower:
@@ -199,14 +191,11 @@ class Follower:
         self.frame += 1
 
     def tracking(self) -> Tracking:
-        """How far the bodies are from where their references are."""
-        reference, world, anatomy = self.reference, self.world, self._anatomy
+        """How far the bodies are from where their references are; a simulation that broke has lost them."""
+        reference, termination = self.reference, self.trained.settings.termination
         assert reference is not None
         at = min(self.frame, len(reference) - 1)
-        wanted = reference.body_pos[:, at]
-        bodies = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(wanted)).norm(dim=-1)
-        root = (world.body_pos[:, 0] - wanted[:, 0]).norm(dim=-1)
-        angle = angle_between(world.body_rot[:, 0], reference.root_rot[:, at])
-        age = torch.full_like(self._rows, self.trained.settings.termination.grace + 1)
-        lost = pose_lost(root, angle, bodies, self._limits, age, self.trained.settings.termination)
-        return Tracking(bodies.mean(-1), root, lost | world.diverged)
+        wanted = BodyPose(reference.body_pos[:, at], reference.root_rot[:, at, None])
+        age = torch.full_like(self._rows, termination.grace + 1)
+        tracking = tracking_of(self.world, wanted, age, self._anatomy, self._limits, termination)
+        return tracking._replace(lost=tracking.lost | self.world.diverged)

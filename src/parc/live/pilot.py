@@ -7,9 +7,9 @@
         moment = pilot.step()          # one control step, 1/30 s
 
 The character plays futures that were simulated before they happened (`parc.live.branch`): the branch in use, then the branch of
-the tree that leads to the best leaf. Every `period` control steps a round of planning is asked for that lets the tree grow, and
-its outcome is taken `delay` later, whether it was made beside the physics (`threaded`) or in between: the same seed gives the
-same run, and a plan that is late makes the character wait, not stumble.
+the tree that leads to the best leaf, or a pause where that may be a dead end. Every `period` control steps a round of planning
+is asked for that lets the tree grow, and its outcome is taken `delay` later, whether it was made beside the physics (`threaded`)
+or in between: the same seed gives the same run, and a plan that is late makes the character wait, not stumble.
 
 A new wish cuts the tree `delay` steps from now. A push, or an edit of the ground nearby, makes all that was simulated void: the
 body is *on its own*, simulated step by step with the reference it had, until a plan from its new state is there.
@@ -29,12 +29,12 @@ from torch import Tensor
 from parc.character.kinematics import BodyPose
 from parc.errors import SettingsError, TerrainError
 from parc.generate.generator import Generator
-from parc.live.branch import Branch, Tree
+from parc.live.branch import Tree
 from parc.live.fall import FallSettings, FallWatch
 from parc.live.follower import Follower, Reference
 from parc.live.moment import Moment, Statistics
 from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start
-from parc.live.stage import Ground
+from parc.live.stage import Ground, differ_near
 from parc.live.steer import Steering, SteerSettings
 from parc.motion.motion import Motion
 from parc.motion.qpos import qpos_to_frames
@@ -45,8 +45,6 @@ from parc.traverse.critic import Critic
 
 SAME_PLACE = 1e-3
 """m and rad by which a body may differ from what was simulated and still count as being there"""
-NEAR = 4.0
-"""m around the body within which an edit of the ground matters for what was simulated"""
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,14 @@ class PilotSettings:
     """control steps from one plan to the next"""
     delay: int = 15
     """control steps from asking for a plan to following it, at most `period`"""
-    foresight: int = 2
+    foresight: int = 8
     """branches that the tree of simulated futures is deep; 1: every plan is followed as soon as it is there"""
+    lead: int = 30
+    """control steps beyond the branch in use that must be known of a way before it is taken, unless the tracker is content"""
+    content: float = 9.0
+    """of the tracker's value function, with which it is"""
+    wait: int = 45
+    """control steps that a pause is prolonged, so that there is time to find a way"""
     planner: PlannerSettings = field(default_factory=PlannerSettings)
     steer: SteerSettings = field(default_factory=SteerSettings)
     fall: FallSettings = field(default_factory=FallSettings)
@@ -188,7 +192,7 @@ class Pilot:
         """Other ground under the running character; it must have the same cell size."""
         if abs(terrain.cell - self.terrain.cell) > 1e-6:
             raise TerrainError(f"the new terrain has cells of {terrain.cell} m, the old one of {self.terrain.cell} m")
-        matters = _differ_near(self.terrain, terrain, self.xy)
+        matters = differ_near(self.terrain, terrain, self.xy)
         self.terrain = terrain
         self._body.set_terrain(terrain)
         self.statistics.edits += 1
@@ -239,19 +243,22 @@ class Pilot:
                 if self._pending is None:
                     self._ask()
                 self._adopt()
-            self._tree.move_on(self.settings.period if self.settings.foresight > 1 else 0)
+            longer = self.settings.foresight > 1 and self._pending is None
+            lead = self.settings.lead if self.steering.goal is not None else 0
+            self._tree.move_on(self.settings.period if longer else 0, lead, self.settings.content)
         if self._wish_is_new and not (self._pending is not None and self._pending_is_new):
             self._drop_pending()
             self._wish_is_new, self._pending_is_new = False, True
             if self._tree is not None:
                 self._tree.cut(self.settings.delay)
-        if self._pending is None and (self._tree is None or self._tree.ahead <= self._longest):
+        if self._pending is None and (self._tree is None or self._tree.open(*self._span)):
             self._ask()
 
     @property
-    def _longest(self) -> int:
-        """Control steps to the leaves of a tree that may grow."""
-        return self.settings.delay + (self.settings.foresight - 1) * self.settings.period
+    def _span(self) -> tuple[int, int]:
+        """Control steps from now between which a leaf must end that may grow."""
+        delay = self.settings.delay
+        return delay, delay + (self.settings.foresight - 1) * self.settings.period
 
     def _show(self) -> None:
         """The body as it was recorded."""
@@ -263,6 +270,12 @@ class Pilot:
     def _adopt(self) -> None:
         plan = self._result()
         self._count(plan)
+        for leaf, score in zip(plan.leaves, plan.scores, strict=True):
+            leaf.score = score
+        for parent in plan.parents:
+            parent.tries += 1
+        if plan.stop is not None:
+            plan.stop.has_pause = True
         if self._stands_up:
             self._stands_up = False
             self._tree = Tree(plan.best)
@@ -270,7 +283,7 @@ class Pilot:
             return self._show()
         if self._tree is None:
             before = plan.best.lineage()[0]
-            if not _same(before.last.qpos, self._body.snapshot().qpos):  # pushed again meanwhile
+            if float((before.last.qpos - self._body.snapshot().qpos).abs().max()) > SAME_PLACE:  # pushed again meanwhile
                 return self._body.follow(plan.best.reference)
             self._tree = Tree(before, before.end)
         self._tree.grow(plan.leaves)
@@ -319,7 +332,7 @@ class Pilot:
         # Too short a path to mean a direction: it stands. Motions out of nothing that walk are lost more than twice as often.
         nodes = torch.stack([xy, xy + 0.05 * torch.tensor([math.cos(heading), math.sin(heading)])])
         path = TerrainPath(torch.cat([nodes, self.terrain.height_at(nodes)[:, None]], -1))
-        self._submit(Request(Ground(self.terrain, path, 0.0), commit=self.settings.period))
+        self._submit(Request(Ground(self.terrain, path, 0.0), commit=self.settings.planner.rehearse))
         self._due = self.statistics.steps
         self._stands_up = self._pending_is_new = True
 
@@ -330,14 +343,18 @@ class Pilot:
     def _ask(self) -> None:
         body, delay = self._body, self.settings.delay
         path, progress = self.steering.route(self.terrain, self.xy, float(body.world.body_pos[0, 0, 2]))
-        leaves: tuple[Branch, ...] = ()
-        start = None
-        if self._tree is not None:
-            leaves = tuple(self._tree.leaves)
-        elif body.reference is not None:
-            start = Start(body.snapshot(), body.reference, body.frame, delay)
         ground = Ground(self.terrain, path, progress)
-        self._submit(Request(ground, leaves, start, self.settings.period, self.steering.caution))
+        request = Request(ground, commit=self.settings.period, caution=self.steering.caution)
+        if (tree := self._tree) is not None:
+            request = request._replace(leaves=tree.open(*self._span) or (tree.best,), stop=tree.unpaused(delay))
+            if tree.branch.may_last and not tree.branch.has_pause:
+                request = request._replace(leaves=(tree.branch,), wait=self.settings.wait)
+            others = tuple(leaf for leaf in tree.leaves if leaf not in request.leaves)
+            known = {leaf: leaf.lineage() for leaf in (*tree.leaves, *request.leaves, request.stop) if leaf is not None}
+            request = request._replace(others=others, lineages=known)
+        elif body.reference is not None:
+            request = request._replace(start=Start(body.snapshot(), body.reference, body.frame, delay))
+        self._submit(request)
         self._due = self.statistics.steps + delay
 
     def _submit(self, request: Request) -> None:
@@ -378,15 +395,3 @@ class Pilot:
         self.statistics.safe_plans += plan.best.is_safe
         self.statistics.continued_plans += plan.best.from_plan
         self.statistics.plan_seconds.append(plan.seconds)
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    return bool((one - other).abs().max() <= SAME_PLACE)
-
-
-def _differ_near(one: Terrain, other: Terrain, xy: Tensor) -> bool:
-    """Whether two grounds differ within `NEAR` of a point [2], or are laid out differently."""
-    if one.size != other.size or not torch.equal(one.min_point, other.min_point):
-        return True
-    cells = (one.heights != other.heights).nonzero()
-    return bool(((one.centre_of(cells) - xy).norm(dim=-1) < NEAR).any()) if len(cells) else False

@@ -19,6 +19,7 @@ from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
 from parc.generate.rollout import PathRunner, RolloutSettings
 from parc.live.branch import Branch, Origin
+from parc.live.fall import FallSettings, are_down
 from parc.live.follower import Follower, Reference, Snapshot
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
@@ -26,6 +27,11 @@ from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic
 
+FALL = FallSettings()
+LYING = 12
+"""control steps in a row that a body is down, after which it has fallen"""
+NEAR = 4.0
+"""m around a body within which an edit of the ground matters for what was simulated"""
 REACH = 4.0
 """m along the path that a body may have come since its progress was last known"""
 
@@ -38,7 +44,7 @@ class Trial(NamedTuple):
     reference: Reference
     """[K]"""
     survived: Tensor
-    """[K] steps before the reference was lost"""
+    """[K] steps before the reference was lost or the body lay"""
     error: Tensor
     """[K, S] m, mean distance of the bodies from the reference's, root-relative"""
     drift: Tensor
@@ -59,6 +65,14 @@ class Ground:
     path: TerrainPath
     progress: float
     """m along the path, of the character when the plan was asked for"""
+
+
+def differ_near(one: Terrain, other: Terrain, xy: Tensor) -> bool:
+    """Whether two grounds differ within `NEAR` of a point [2], or are laid out differently."""
+    if one.size != other.size or not torch.equal(one.min_point, other.min_point):
+        return True
+    cells = (one.heights != other.heights).nonzero()
+    return bool(((one.centre_of(cells) - xy).norm(dim=-1) < NEAR).any()) if len(cells) else False
 
 
 class Stage:
@@ -132,6 +146,7 @@ class Stage:
         kept = [follower.snapshots()]
         error, drift = [], []
         alive = torch.ones(follower.bodies, dtype=torch.bool)
+        down = torch.zeros(follower.bodies, dtype=torch.long)
         survived = torch.zeros(follower.bodies, dtype=torch.long)
         value = torch.zeros(follower.bodies)
         for step in range(steps):
@@ -139,7 +154,9 @@ class Stage:
                 raise GivenUp
             follower.step()
             tracking = follower.tracking()
-            alive = alive & ~tracking.lost
+            root = follower.world.body_pos[:, 0], follower.world.body_rot[:, 0]
+            down = torch.where(are_down(terrain, *root, FALL), down + 1, 0)
+            alive = alive & ~tracking.lost & (down < LYING)
             survived += alive
             kept.append(follower.snapshots())
             error.append(tracking.error)

@@ -44,11 +44,11 @@ class SteerSettings:
     """m ahead that held keys ask for"""
     radius: float = 0.5
     """m from the goal at which it is reached"""
-    patience: int = 2
+    patience: int = 5
     """plans without headway before it dares more"""
     dares: int = 5
     """plans more, after which it has no caution left"""
-    detour_after: int = 8
+    detour_after: int = 12
     """plans in a row without headway after which another way is tried"""
     blocked_ahead: float = 1.2
     """m of the path beyond a place of failure that become dearer"""
@@ -57,7 +57,7 @@ class SteerSettings:
     wall: float = 0.4
     """m up or down to a neighbour that make one"""
     route: RouteSettings = field(
-        default_factory=lambda: RouteSettings(jump=8.0, plan=PlanSettings(cost=CostSettings(w_z=1.0, c_max=0.0)))
+        default_factory=lambda: RouteSettings(jump=14.0, plan=PlanSettings(cost=CostSettings(w_z=1.0, c_max=0.0)))
     )
     """what is hard, and how dear that makes a way"""
 

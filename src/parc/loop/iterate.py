@@ -17,7 +17,7 @@ On disk:
       iteration-01/
         generator/         generator.safetensors, checkpoint, metrics.jsonl
         synthesis/         M~_1, a data set; units/ says which units are done
-        tracker/           actor.safetensors, critic, checkpoint, metrics.jsonl, clips.json
+        tracker/           actor.safetensors, critic, checkpoint, metrics.jsonl, clips.json, followed.json
         recording/         M_1, a data set; units/ likewise
         dataset/           admission.json, dataset/ (D_1)
 
@@ -50,16 +50,17 @@ from parc.generate.train import GENERATOR_FILE
 from parc.loop.admit import ADMISSION, DATASET, admit
 from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked
 from parc.loop.machines import Machines
-from parc.loop.plan import LoopSettings
+from parc.loop.plan import LoopSettings, TrackerPlan
 from parc.loop.sources import RunSources, prepare
 from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
 from parc.record.record import record_dataset
 from parc.run.atomic import write_bytes_atomically
 from parc.run.workers import Workers, WorkersState
+from parc.track.followed import shares_followed
 from parc.track.train import ACTOR, CHECKPOINT
 
-RUN, WORKERS = "run.json", "workers.json"
+RUN, WORKERS, FOLLOWED = "run.json", "workers.json", "followed.json"
 _log = logging.getLogger("parc.loop")
 
 
@@ -176,17 +177,32 @@ class _Run:
         plan = self.settings.plan(i).tracker
         training = replace(plan.training, seed=self._seed(i, 2))
         first = self._place(i - 1, "tracker") / CHECKPOINT if i > 1 else self.sources.tracker
+        known = self._place(i - 1, "tracker") / ACTOR if i > 1 else self.sources.tracker
         inputs = {
-            "settings": hash_settings(plan.settings, training),
+            "settings": hash_settings(plan, training),
             "dataset": self.ledger.hash_of_dataset(before),
             "synthesis": self.ledger.hash_of_dataset(generated),
             "before": self._hash(first),
         }
 
-        task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device)
-        work = partial(run_training, task, machines=self.machines)
+        def work(out: Path) -> dict[str, Any]:
+            lost = self._not_followed(plan, known, generated, out / FOLLOWED)
+            task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device, lost)
+            return run_training(task, out, machines=self.machines) | {"left_out": len(lost)}
+
         self._do(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT])
         return self._place(i, "tracker") / ACTOR
+
+    def _not_followed(self, plan: TrackerPlan, policy: Path | None, generated: Path, file: Path) -> frozenset[str]:
+        """Names of synthesised motions that the policy before loses too early; in `file`, so that a training goes on with them."""
+        if policy is None or not plan.least_followed:
+            return frozenset()
+        if not file.is_file():
+            clips = list(Dataset.open(generated, self.character))
+            shares = shares_followed(policy, clips, self.character, self.device, threads=plan.training.threads) if clips else {}
+            write_bytes_atomically(file, json.dumps(shares, indent=1).encode())
+        shares = json.loads(file.read_bytes())
+        return frozenset(name for name, share in shares.items() if share < plan.least_followed)
 
     def _recording(self, i: int, generated: Path, tracker: Path) -> Path:
         settings = self.settings.plan(i).record

@@ -63,7 +63,8 @@ def _synthesis(plan: SynthesisPlan) -> str:
 def _tracker(plan: TrackerPlan) -> str:
     training = plan.training
     budget = f"{training.iterations} rounds" if training.iterations else f"{training.seconds:g} s"
-    return f"{budget} of training, {training.worlds} characters"
+    chosen = f", on motions followed for {100 * plan.least_followed:g} % before" if plan.least_followed else ""
+    return f"{budget} of training, {training.worlds} characters{chosen}"
 
 
 def _guard(guard: GuardSettings, physics_correction: bool) -> str:

@@ -60,6 +60,12 @@ class SynthesisPlan:
 class TrackerPlan:
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     training: TrainingPlan = field(default_factory=TrainingPlan)
+    least_followed: float = 0.0
+    """share of a synthesised motion that the policy before must follow for the new one to train on it; 0: it trains on all"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least_followed <= 1:
+            raise SettingsError(f"least_followed is {self.least_followed}, expected a share from 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -201,18 +207,19 @@ def quick() -> LoopSettings:
 
 
 def gpu() -> LoopSettings:
-    """One GPU, about half an hour an iteration; synthesis as it was measured (LOG.md: 499 of 576 terrains in 73 s)."""
+    """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth day)."""
     synthesis = SynthesisSettings(
         terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=800),
         mirrored=False,
     )  # fmt: skip
+    step = StepSettings(own_start=0.0, adam=AdamSettings(rate=3e-4))
     plan = IterationPlan(
-        generator=TrainSettings(seconds=600),
+        generator=TrainSettings(seconds=600, step=step, balance=0.8),
         synthesis=SynthesisPlan(500, 60, synthesis),
-        tracker=TrackerPlan(training=TrainingPlan(seconds=900)),
+        tracker=TrackerPlan(training=TrainingPlan(seconds=900), least_followed=0.35),
         record=RecordSettings(mirrored=False, clips_per_unit=256),
         guard=_RECORDED,
-        expected=Expected(640, 120, 980, 40, 30),
+        expected=Expected(640, 120, 1000, 60, 30),
     )
     park = replace(plan.synthesis, settings=replace(plan.synthesis.settings, ground="course"))
     return LoopSettings("gpu", (plan, plan, replace(plan, synthesis=park)), 4, shipped=True)

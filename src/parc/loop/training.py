@@ -53,9 +53,12 @@ class TrackerTraining:
     first: Path | None
     character: Character
     device: str
+    left_out: frozenset[str] = frozenset()
+    """names of clips that are not trained on"""
 
     def run(self, out: Path) -> dict[str, Any]:
         clips = [clip for folder in self.datasets for clip in Dataset.open(folder, self.character)]
+        clips = [clip for clip in clips if clip.name not in self.left_out]
         reached = train_tracker(self.character, clips, out, self.settings, self.plan, self.device, init=self.first)
         return {
             "clips": len(reached.clips),

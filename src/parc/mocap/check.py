@@ -68,6 +68,20 @@ def upright(
     return replace(turned, warnings=tuple(warnings))
 
 
+def unit_in_metres(text: str, told_as: str) -> float:
+    """A length unit as people give it: a name of UNITS, or how many metres it is long."""
+    named = {name.lower(): metres for name, metres in UNITS.items()}.get(text.strip().lower())
+    if named is not None:
+        return named
+    try:
+        metres = float(text)
+    except ValueError:
+        metres = float("nan")
+    if not 1e-6 <= metres < 1e9:
+        raise FormatError(f"{told_as} is '{text}', expected {', '.join(UNITS)} or a positive number of metres")
+    return metres
+
+
 def implied_fps(take: Landmarks) -> float | None:
     """The frame rate at which flights of the take fall at 9.81 m/s2; None if it has none that can be judged."""
     falls = fall_accelerations(take)

@@ -55,7 +55,8 @@ def read_take(path: Path | str, character: Character, settings: ReadSettings = R
     if path.suffix.lower() in OURS or (path.suffix.lower() == ".npz" and path.is_file() and "qpos" in load_arrays(path)):
         clip = load_clip(path, character)
         landmarks = landmarks_of_motion(character, clip.motion, path.stem)
-        return Take(replace(landmarks, fps=settings.fps or landmarks.fps))
+        unused = f"{path.name} is in metres with z up; the unit or up axis given was not used"
+        return Take(replace(landmarks, fps=settings.fps or landmarks.fps), (unused,) if settings.unit or settings.up else ())
     source = read_source(path, settings)
     return Take(landmarks_of(source, settings.naming), source.warnings)
 

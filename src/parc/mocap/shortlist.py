@@ -9,7 +9,7 @@
     stretch        factor by which footholds are drawn apart, for treads narrower than a cell; empty is 1
     names          naming table of the source's joints (`parc.mocap.naming`), relative to the list's folder; empty if not needed
     up             x, y or z, which most files show by themselves; empty to find out
-    unit           m that the source's unit is long; empty to find out
+    unit           of the source's lengths: m, dm, cm, mm, inch, CMU, or how many metres it is long; empty to find out
 
 Only source and skill are needed. Other columns are notes. Every row becomes a clip named after skill and file.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import get_args
 
 from parc.errors import FormatError
-from parc.mocap.check import Axis
+from parc.mocap.check import Axis, unit_in_metres
 from parc.mocap.naming import load_naming
 from parc.mocap.read import ReadSettings
 
@@ -120,7 +120,7 @@ def _row(record: dict[str, str | None], path: Path, line: int, naming: Mapping[s
         last_frame=frame("last_frame", first + 2),
         read=ReadSettings(
             fps=number("true_fps", 1e-3, "a positive number of frames a second, or nothing to believe the file"),
-            unit=number("unit", 1e-6, "a positive number of metres"),
+            unit=unit_in_metres(text("unit"), f"{where}: unit") if text("unit") else None,
             up=up or None,  # type: ignore[arg-type]
             naming=naming,
         ),

@@ -9,7 +9,7 @@ Velocities are MuJoCo's own: v = log(conj(q1) q2) / dt for rotations, so that in
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import torch
 from torch import Tensor
@@ -88,7 +88,7 @@ class _Tables:
     """[k, 3] the second axes of joints that have two"""
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _tables(character: Character, device: torch.device, dtype: torch.dtype) -> _Tables:
     layout = state_layout(character)
     balls, hinges, seconds = [], [], []

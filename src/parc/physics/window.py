@@ -7,7 +7,7 @@ beyond (1.2 m and more from the root's cell) it cannot reach within a step.
 Off the map the nearest cell's height goes on, as in `Terrain.height_at`: the ground never ends under a character.
 """
 
-from functools import lru_cache
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from parc.physics.model import HALF_HEIGHT, WINDOW
 from parc.terrain.terrain import TerrainBatch
 
 
-@lru_cache(maxsize=16)
+@cache  # captured graphs read these tensors, so none may be dropped
 def _offsets(device: torch.device) -> Tensor:
     """[49, 2] cells of the window relative to its middle, in the order of the model's geoms."""
     with torch.inference_mode(False):  # the cache outlives the caller's mode

@@ -5,7 +5,7 @@ nearest cell's. All index tensors live on the device, so sampling can be capture
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ class HeightmapGrid:
         return along, across
 
 
-@lru_cache(maxsize=64)
+@cache  # captured graphs read these tensors, so none may be dropped
 def grid_points(grid: HeightmapGrid, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
     """Samples [nx, ny, 2] in the heading frame; kept for the next call, so write to a copy."""
     lines = (

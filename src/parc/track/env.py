@@ -14,7 +14,7 @@ from torch import Tensor
 from parc.physics.world import World
 from parc.track.action import motor_targets
 from parc.track.anatomy import Anatomy
-from parc.track.graph import Replayed
+from parc.track.captured_underway import CapturedUnderway
 from parc.track.observe import BodyState, Observer
 from parc.track.quaternion import angle_between
 from parc.track.reference import ReferenceLibrary
@@ -75,8 +75,8 @@ class TrackEnv:
         """[] worlds whose simulation broke since the start"""
         self._counting, self._age_limit = zeros() + 1.0, zeros(dtype=torch.long) + self._longest
         self._uniform = zeros(n, 4 + world.qvel.shape[1])
-        self._before = Replayed(self._take_action, device, graphs)
-        self._after = Replayed(self._judge, device, graphs)
+        self._before = CapturedUnderway(self._take_action, device, graphs)
+        self._after = CapturedUnderway(self._judge, device, graphs)
 
     @property
     def num_worlds(self) -> int:

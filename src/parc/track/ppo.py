@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from parc.errors import SettingsError
 from parc.run.distributed import Group
 from parc.track.advantage import gae
-from parc.track.graph import Replayed
+from parc.track.captured_underway import CapturedUnderway
 from parc.track.network import flatten_parameters
 from parc.track.policy import TrackerPolicy, log_probability
 from parc.track.settings import PolicySettings, PPOSettings
@@ -58,9 +58,9 @@ class PPO:
         self.minibatch = samples // self.minibatches
         self._allocate(num_worlds, device)
         self._make_optimiser(device)
-        self._whole = Replayed(self._minibatch_step, device, graphs)
-        self._gradient_part = Replayed(self._compute_gradient, device, graphs)
-        self._apply_part = Replayed(self._apply_gradient, device, graphs)
+        self._whole = CapturedUnderway(self._minibatch_step, device, graphs)
+        self._gradient_part = CapturedUnderway(self._compute_gradient, device, graphs)
+        self._apply_part = CapturedUnderway(self._apply_gradient, device, graphs)
 
     def _allocate(self, n: int, device: torch.device) -> None:
         t, size, d = self.settings.steps, self.policy.size, self.policy.actions

@@ -102,11 +102,13 @@ class Report:
         """Small pictures of many motions; a click on one replays it in place. Nothing is unpacked before, and few stay open."""
         cards = []
         for entry in entries:
+            width, height = entry.picture.size
             payload = json.dumps(replay_payload(entry.clip, character), separators=(",", ":")).replace("<", "\\u003c")
             self._replays += 1
             cards.append(
                 f'<figure class="card"><div class="replay lazy" role="button" tabindex="0" title="replay">'
-                f'<img loading="lazy" src="{_picture(entry.picture, "webp")}" alt="{escape(entry.clip.name, quote=True)}">'
+                f'<img loading="lazy" width="{width}" height="{height}" src="{_picture(entry.picture, "webp")}"'
+                f' alt="{escape(entry.clip.name, quote=True)}">'
                 f'<script type="application/json">{payload}</script></div>'
                 f"<figcaption><b>{escape(entry.clip.name)}</b><br>{escape(entry.note)}</figcaption></figure>"
             )

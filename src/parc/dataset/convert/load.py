@@ -45,7 +45,7 @@ def load_clip(path: Path | str, character: Character) -> Clip:
     if path.is_dir():
         inside = "; name a clip of this data set as FOLDER/NAME" if (path / INDEX).is_file() else ""
         raise FormatError(f"{path} is a folder, a motion file was expected{inside}")
-    if not path.exists() and (folder := _data_set_above(path)):
+    if not path.exists() and (folder := data_set_above(path)):
         return Dataset.open(folder, character)[path.relative_to(folder).as_posix()]
     if suffix in WRITABLE and suffix not in READABLE:
         raise FormatError(f"{path.name}: {path.suffix} is written and not read; files that are read end in {', '.join(READABLE)}")
@@ -95,7 +95,7 @@ def save_clip(
         raise FormatError(f"{path} cannot be written ({error.strerror})") from None
 
 
-def _data_set_above(path: Path) -> Path | None:
+def data_set_above(path: Path) -> Path | None:
     """The nearest folder above that exists, if it is a data set; names of clips may have slashes."""
     folder = next((folder for folder in path.parents if folder.is_dir()), None)
     return folder if folder and (folder / INDEX).is_file() else None

@@ -1,4 +1,4 @@
-"""The clips that can be opened: a data set's, and files named on the command line. Read when opened, not before.
+"""The clips that can be opened: data sets', one of a data set as FOLDER/NAME, and files. Read when opened, not before.
 
 Shared by all pages, and only read: what a page changes is its own copy.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.dataset.convert.load import READABLE, load_clip
+from parc.dataset.convert.load import READABLE, data_set_above, load_clip
 from parc.dataset.folder import skill_of
 from parc.dataset.store import INDEX, Dataset
 from parc.errors import DatasetError
@@ -42,7 +42,7 @@ class Library:
             self.add(Path(source))
 
     def add(self, source: Path) -> list[str]:
-        """A data set, a folder of motion files or one file; the names they got."""
+        """A data set, one of its clips as FOLDER/NAME, a folder of motion files or one file; the names they got."""
         with self._lock:
             if (source / INDEX).is_file():
                 return self._add_set(source)
@@ -51,6 +51,8 @@ class Library:
                 if not found:
                     raise DatasetError(f"{source} holds neither a data set nor files ending in {', '.join(READABLE)}")
                 return [self._add_file(p, p.relative_to(source).with_suffix("").as_posix()) for p in found]
+            if not source.exists() and (folder := data_set_above(source)):
+                return [self._add_one_of_set(source, folder)]
             if not source.is_file():
                 raise DatasetError(f"there is no clip file, folder or data set '{source}'")
             if source.suffix.lower() not in READABLE:
@@ -92,6 +94,16 @@ class Library:
         fresh = {e.name: Listed(e.name, e.skill, e.seconds, folder) for e in dataset.entries}
         self._listed = fresh | {name: item for name, item in self._listed.items() if name not in fresh}
         return list(fresh)
+
+    def _add_one_of_set(self, path: Path, folder: Path) -> str:
+        dataset = Dataset.open(folder, self.character)
+        entry = dataset.entries[dataset.number(path.relative_to(folder).as_posix())]
+        taken = self._listed.get(entry.name)
+        if taken is not None and taken.source == folder:
+            return entry.name
+        name = entry.name if taken is None or taken.source == path else path.as_posix()
+        self._listed[name] = Listed(name, entry.skill, entry.seconds, path)
+        return name
 
     def _add_file(self, path: Path, name: str) -> str:
         if name in self._listed and self._listed[name].source != path:

@@ -1,8 +1,8 @@
-"""Run a function of static buffers again and again: captured as one CUDA graph where possible, called plainly elsewhere.
+"""Run a function of static buffers again and again: captured as one CUDA graph before the first call, called plainly elsewhere.
 
 The function takes nothing and returns nothing; it reads and writes tensors that stay where they are, never asks the host,
-and draws random numbers only from the generators given here. Capture runs it a few times, so its buffers must be set up (or
-restored) by the caller afterwards.
+and draws random numbers only from the generators given here. Capture runs it a few times to warm up, so its buffers must be set
+up (or restored) by the caller afterwards. Functions whose every run counts are for `parc.track.captured_underway`.
 """
 
 import logging
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 _WARM_UP = 3
 
 
-class Replay:
+class CapturedAhead:
     def __init__(self, function: Callable[[], None], device: torch.device, generators: tuple[torch.Generator, ...] = ()) -> None:
         self.function = function
         self.graph: torch.cuda.CUDAGraph | None = None

@@ -2,7 +2,8 @@
 
 Recording does not execute, and functions here change state (they step worlds and optimisers), so nothing is run merely to warm
 up: the first calls are ordinary ones, the next is recorded and replayed. Inputs and outputs live in tensors the function
-closes over. On the CPU, or with graphs off, every call is an ordinary one.
+closes over. On the CPU, or with graphs off, every call is an ordinary one. (`parc.generate.captured_ahead` is for functions whose
+buffers can be set back: captured before the first call, and able to register random generators.)
 """
 
 import warnings
@@ -11,7 +12,7 @@ from collections.abc import Callable
 import torch
 
 
-class Replayed:
+class CapturedUnderway:
     def __init__(self, function: Callable[[], None], device: torch.device, enabled: bool = True, ordinary_calls: int = 3) -> None:
         self.function = function
         self.device = device

@@ -1,0 +1,62 @@
+"""Tensors that a captured CUDA graph reads must live as long as the graph.
+
+A graph holds addresses, no references: when a cache that is full drops a tensor, its memory goes to somebody else and the graph
+reads that. Functions that remember what they made on a device are such caches, so they forget nothing.
+"""
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from parc.character import humanoid, kinematics, mirror, pose
+from parc.motion import qpos
+from parc.terrain import heightmap
+
+SRC = Path(__file__).parents[2] / "src" / "parc"
+CPU = torch.device("cpu")
+
+
+def forgetful(source: str) -> list[str]:
+    """Functions of a device whose cache is bounded."""
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and "device" in {a.arg for a in [*node.args.args, *node.args.kwonlyargs]}
+        for decorator in map(ast.unparse, node.decorator_list)
+        if "lru_cache" in decorator and "maxsize=None" not in decorator
+    ]
+
+
+def test_caches_of_device_tensors_forget_nothing() -> None:
+    found = [f"{file.relative_to(SRC)}: {name}" for file in sorted(SRC.rglob("*.py")) for name in forgetful(file.read_text())]
+    assert not found, found
+
+
+def test_a_forgetful_cache_is_told_from_others() -> None:
+    head = "def table(character, device): ..."
+    assert forgetful(f"@lru_cache(maxsize=64)\n{head}") == forgetful(f"@functools.lru_cache\n{head}") == ["table"]
+    assert forgetful(f"@cache\n{head}") == forgetful(f"@lru_cache(maxsize=None)\n{head}") == []
+    assert forgetful("@lru_cache(maxsize=64)\ndef names(character): ...") == []
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda k: kinematics._levels(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).back,
+        lambda k: kinematics._tree(replace(humanoid(), name=f"h{k}"), CPU)[0],
+        lambda k: pose._kinds(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).balls,
+        lambda k: mirror._swap(replace(humanoid(), name=f"h{k}"), CPU),
+        lambda k: qpos._tables(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).ball_dof,
+        lambda k: heightmap.grid_points(heightmap.HeightmapGrid(x=(0.0, 1.0 + k)), CPU),
+    ],
+    ids=["levels", "tree", "kinds", "swap", "tables", "grid_points"],
+)
+def test_a_table_stays_where_it_is_however_many_others_follow(table: Callable[[int], torch.Tensor]) -> None:
+    first = table(0)
+    for k in range(1, 80):
+        table(k)
+    assert table(0) is first
