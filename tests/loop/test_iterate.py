@@ -179,7 +179,7 @@ def test_motions_that_the_tracker_loses_are_left_out_of_its_training(copied: Pat
     assert set(shares) == set(names) and counts[0.0]["left_out"] == 0
     assert counts[1.0]["left_out"] == lost > 0
     assert counts[1.0]["clips"] == counts[0.0]["clips"] - lost
-    with pytest.raises(SettingsError, match="least_followed is 1.5"):
+    with pytest.raises(SettingsError, match="least_followed is 1"):
         replace(tracker, least_followed=1.5)
 
 

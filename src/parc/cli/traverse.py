@@ -35,7 +35,7 @@ class _Crossing(Command):
     """plans simulated in a round (search), or motions planned in a try (plain)"""
     beam: int = 4
     """bodies that go on after a round (search)"""
-    seconds: float = 60.0
+    seconds: float = 120.0
     """s of wall time after which a crossing is given up"""
     correct: int = 200
     """iterations of the kinematic correction (plain); 0 for none"""

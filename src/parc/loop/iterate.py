@@ -194,7 +194,7 @@ class _Run:
         return self._place(i, "tracker") / ACTOR
 
     def _not_followed(self, plan: TrackerPlan, policy: Path | None, generated: Path, file: Path) -> frozenset[str]:
-        """Names of synthesised motions that the policy before loses too early; in `file`, so that a training goes on with them."""
+        """Names of synthesised motions that the policy before loses too early; kept in `file` for a training that goes on."""
         if policy is None or not plan.least_followed:
             return frozenset()
         if not file.is_file():

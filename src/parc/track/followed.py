@@ -1,4 +1,4 @@
-"""How much of each reference a policy can already follow: those it loses at once teach it little and take their share of starts."""
+"""How much of each reference a policy can already follow: those it loses at once teach it little and cost it starts."""
 
 from pathlib import Path
 

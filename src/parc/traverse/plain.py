@@ -38,7 +38,7 @@ class PlainSettings:
     """None: no kinematic correction"""
     radius: float = 0.5
     """m from the goal to the root that count as arrived"""
-    seconds: float = 60.0
+    seconds: float = 120.0
     """of wall time after which no new try begins"""
 
 

@@ -83,7 +83,7 @@ class SearchSettings:
     """m of progress that a metre between body and reference costs at the end"""
     radius: float = 0.5
     """m from the goal to the root, horizontally, that count as arrived"""
-    seconds: float = 60.0
+    seconds: float = 120.0
     """of wall time after which a crossing is given up"""
     reroute: bool = True
     """a try after the first may take another way to the goal, around where the last one ended"""
