@@ -24,6 +24,9 @@ class Loop(Command):
     GPU; paper: the paper's numbers of clips; tiny: a self-test. As the run was begun, or quick, if not given"""
     iterations: int | None = None
     """how many; as the run was begun, or the preset's, if not given"""
+    minutes: float | None = None
+    """about how long an iteration may take (presets gpu and paper): both trainings are stretched or cut; as the run was begun, or
+    as the preset has it, if not given"""
     dataset: Path | None = None
     """data set or folder of motion files to start from; if not given the one in the box, or walks made by rule"""
     generator: Path | None = None
@@ -97,6 +100,7 @@ class Loop(Command):
     def _settings(self) -> tuple[Any, dict[str, Path]]:
         """What was asked for, the rest as the run in the folder was begun."""
         from parc.loop import preset
+        from parc.loop.budget import within
         from parc.loop.iterate import RUN
         from parc.loop.progress import read_run
 
@@ -107,6 +111,9 @@ class Loop(Command):
             begun = run["settings"]
             sources = {name: Path(path) for name, path in run["sources"].items() if path}
         settings = preset(self.preset or begun.get("name", "quick"))
+        minutes = begun.get("minutes") if self.minutes is None else self.minutes
+        if minutes is not None:
+            settings = within(settings, minutes)
         return (
             replace(
                 settings,

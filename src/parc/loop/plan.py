@@ -101,6 +101,8 @@ class LoopSettings:
     seed: int = 0
     shipped: bool = False
     """start from the models in the box, and its motions if there are some, where no others are given"""
+    minutes: float | None = None
+    """about how long an iteration was asked to take (`parc.loop.budget`)"""
     torch_threads: int = 0
     """of torch on the CPU, part of what makes a run repeatable; 0: as they are"""
 
@@ -207,19 +209,21 @@ def quick() -> LoopSettings:
 
 
 def gpu() -> LoopSettings:
-    """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth day)."""
+    """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth and sixth day)."""
     synthesis = SynthesisSettings(
-        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=800),
+        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400),
         mirrored=False,
     )  # fmt: skip
     step = StepSettings(own_start=0.0, adam=AdamSettings(rate=3e-4))
+    base = TrackerSettings()
+    careful = replace(base.ppo, actor_rate=5e-5, rate_range=(1e-5, 1e-4), target_kl=0.02, stop_kl=0.1)
     plan = IterationPlan(
-        generator=TrainSettings(seconds=600, step=step, balance=0.8),
-        synthesis=SynthesisPlan(500, 60, synthesis),
-        tracker=TrackerPlan(training=TrainingPlan(seconds=900), least_followed=0.35),
+        generator=TrainSettings(seconds=360, step=step, balance=0.8),
+        synthesis=SynthesisPlan(800, 60, synthesis),
+        tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080), least_followed=0.35),
         record=RecordSettings(mirrored=False, clips_per_unit=256),
         guard=_RECORDED,
-        expected=Expected(640, 120, 1000, 60, 30),
+        expected=Expected(380, 140, 1160, 80, 40),
     )
     park = replace(plan.synthesis, settings=replace(plan.synthesis.settings, ground="course"))
     return LoopSettings("gpu", (plan, plan, replace(plan, synthesis=park)), 4, shipped=True)
