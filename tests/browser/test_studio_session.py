@@ -230,7 +230,12 @@ def test_hesitation_and_stitching(session: Session, walk) -> None:
     waits = torch.cat([torch.arange(20), torch.full((12,), 20), torch.arange(20, len(walk.motion))])
     session.add(replace(walk, name="waits", motion=select(walk.motion, waits)), "open")
     assert session.edit.remove_hesitation() >= 11
+    assert session.can_undo == "remove hesitation"
+    session.undo()
+    assert session.edit.remove_hesitation() >= 11
+    brisk = session.document
     assert session.edit.remove_hesitation() == 0
+    assert session.document is brisk, "nothing was done, so there is nothing to undo"
     session.open("stroll_flat")
     session.choose(0)
     frames = len(session.document.active_clip().motion)

@@ -266,6 +266,8 @@ def test_wrong_options_get_one_sentence(terrain_file: Path, tmp_path: Path, caps
         (["loop", "run", "--seed=1.5", "--json"], "--seed is '1.5', expected a whole number;"),
         (["evaluate", "--limit", "ten", "20", "--quick"], "--limit is 'ten 20', expected numbers;"),
         (["evaluate", "--blend", "x_y"], "--blend is 'x_y', expected a number;"),
+        (["loop", "run", "--preset", "huge"], "--preset is 'huge', expected gpu, paper, quick, scratch or tiny;"),
+        (["evaluate", "traverse", "more"], "`parc evaluate traverse` needs -o PATH (lines of JSON, one a terrain);"),
     ):
         assert told in sentence_of(words, capsys)
     assert "-1" in sentence_of(["terrain", "make", "boxes", "-o", str(out), "--seed", "-1"], capsys)

@@ -102,6 +102,31 @@ class BenchTracker(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BenchStudio(Command):
+    """The studio in a headless browser without a graphics card: rates of playback, milliseconds from clicks to pictures.
+
+    Takes about seven minutes. The browser draws on the same cores, which is most of what is measured."""
+
+    clicks: int = 30
+    """of each kind"""
+    size: tuple[int, int] = (1280, 800)
+    """of the window, pixels"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.errors import SettingsError
+
+        if self.clicks < 1:
+            raise SettingsError(f"{self.clicks} clicks of each kind were asked for, expected at least 1")
+        try:
+            from parc.view.studio.bench import bench_studio
+        except ModuleNotFoundError as error:
+            if error.name is not None and error.name.split(".")[0] == "viser":
+                raise SettingsError("the studio needs viser: pip install 'parc-motion[studio]'") from None
+            raise
+        return bench_studio(self.clicks, self.size)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchScaling(Command):
     """How long an iteration takes on 1, 8 and 64 GPUs: arithmetic on measured rates of one. Nothing is run."""
 

@@ -78,6 +78,7 @@ COMMANDS = {
     "bench generator": _Entry("bench", "BenchGenerator", "speed of the generator and of its training"),
     "bench correct": _Entry("bench", "BenchCorrect", "speed of the kinematic correction"),
     "bench scaling": _Entry("bench", "BenchScaling", "hours of an iteration on 1, 8 and 64 GPUs, from measured rates"),
+    "bench studio": _Entry("bench", "BenchStudio", "how quickly the studio answers clicks, in a headless browser"),
     "bench tracker": _Entry("bench", "BenchTracker", "speed of training a tracker"),
 }
 
@@ -149,7 +150,7 @@ def _read_options(read, command_class: type, options: list[str], name: str):
     lines = [line for line in lines if line.strip() and "───" not in line and "---" not in line]
     lines = [line for line in lines if f"parc {name} --help" not in line and "For full helptext" not in line]
     words = " ".join(line.strip() for line in lines).rstrip(".") or "the options cannot be read"
-    told = _unknown(command_class, options) or _missing(lines, name) or _mistyped(words, options) or words
+    told = _unknown(command_class, options) or _missing(lines, name) or _mistyped(words, options) or _not_a_choice(words) or words
     _fail(f"{told}; see `parc {name} --help`")
     return None
 
@@ -176,6 +177,16 @@ def _mistyped(words: str, options: list[str]) -> str:
     return f"{found[1]} is '{value}', expected {f'{number}s' if kind[1] else f'a {number}'}"
 
 
+def _not_a_choice(words: str) -> str:
+    """As in "--preset is 'huge', expected gpu, paper or quick"."""
+    found = re.search(r"invalid choice '(.*)' for argument '(.*)'. Expected one of \((.*?)\)", words)
+    if found is None:
+        return ""
+    *others, last = sorted(set(re.findall(r"'(.*?)'", found[3])) - {"None"})
+    expected = f"{', '.join(others)} or {last}" if others else last
+    return f"{found[2]} is '{found[1]}', expected {expected}"
+
+
 def _missing(lines: list[str], command: str) -> str:
     """What is missing, as in "needs TARGET (file to write)": names stand a little in, below and farther in what they are."""
     start = next((i for i, line in enumerate(lines) if "Missing from" in line), None)
@@ -184,6 +195,8 @@ def _missing(lines: list[str], command: str) -> str:
     depths = [len(line) - len(line.lstrip()) for line in lines]
     found: list[tuple[str, list[str]]] = []
     for line, depth in zip(lines[start + 1 :], depths[start + 1 :], strict=True):
+        if depth <= depths[start]:  # tyro's next complaint
+            break
         if depth <= depths[start] + 4:
             found.append((line.split(",")[0].strip(), []))
         elif found:

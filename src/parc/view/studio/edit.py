@@ -47,8 +47,12 @@ class ClipEdits:
         if not (distance > 0 and run >= 1):
             raise MotionError(f"hesitation cannot be found with a distance of {distance} m and runs of {run} frames")
         character = self._session.character
-        after = self._change("remove hesitation", lambda clip: clip_edit.remove_hesitation(clip, character, distance, run))
-        return before - len(after.motion)
+
+        def brisk(clip: Clip) -> Clip:
+            shorter = clip_edit.remove_hesitation(clip, character, distance, run)
+            return clip if len(shorter.motion) == len(clip.motion) else shorter
+
+        return before - len(self._change("remove hesitation", brisk).motion)
 
     def offset_root(
         self,

@@ -25,15 +25,15 @@ MOST = 256
 
 @dataclass(frozen=True)
 class GenerateSettings:
-    batch: int = 8
+    batch: int = 4
     """candidates"""
     steps: int | None = None
     """sampler steps; None: as trained"""
     blend: float | None = None
     """constant blending coefficient s; None: annealed from 1 to 0"""
-    seconds: float = 10.0
+    seconds: float = 20.0
     """s, time limit of a motion"""
-    choices: int = 1
+    choices: int = 4
     """samples of each window, the best of which is kept"""
     seed: int = 0
 

@@ -81,6 +81,12 @@ class GroundEdits:
 
         return self._session.change(f"pad {cells}", lambda d: d.with_ground_edited(padded(d.terrain))).terrain
 
+    def box(self, start: Cell, stop: Cell, height: float) -> Terrain:
+        """Cells start .. stop-1 at one height, m."""
+        return self._session.change(
+            f"box at {height:g} m", lambda d: d.with_ground_edited(edit.set_region(d.terrain, start, stop, height))
+        ).terrain
+
     def crop(self, start: Cell, stop: Cell) -> Terrain:
         """Only cells start .. stop-1, where they are."""
         return self._session.change("crop", lambda d: d.with_ground_edited(edit.crop(d.terrain, start, stop))).terrain

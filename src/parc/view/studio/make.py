@@ -97,7 +97,8 @@ class Making:
 
             session.change(f"generate {len(clips)}", found)
             arrived = sum(clip.provenance.losses["reached"] > 0 for clip in clips)
-            job.text = f"{len(clips)} candidates, {arrived} arrived"
+            advice = "" if arrived else "; allow more time, or try another seed or path"
+            job.text = f"{len(clips)} candidates, {arrived} arrived{advice}"
 
         return self._start("generating", work)
 

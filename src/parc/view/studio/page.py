@@ -100,6 +100,7 @@ class Page:
         with tabs.add_tab("Save"):
             self.save = SavePanel(self)
         self.play = PlayPanel(self)
+        self.job = self.play.job
         self.pointer = Pointer(self)
 
     def _frame_while_loading(self) -> None:
@@ -170,7 +171,7 @@ class Page:
         if change == "live":
             self._show_live()
         elif change == "job":
-            self.later(self.top.refresh_job)
+            self.later(self.job.refresh)
         else:
             self.refresh()
 
@@ -180,7 +181,7 @@ class Page:
         picked = self.generate.picked if self.generate is not None else 0
         self.cast = self._casting.cast(document, self.clips.only_active, self.session.make.preview, picked)
         self.playback.clock.set_end(self.cast.seconds)
-        self.stage.show(self.cast, document.path, self.clips.look, self._depth())
+        self.stage.show(self.cast, document.path, self.clips.look, self.playback.clock.time, self._depth())
         for panel in (self.top, self.clips, self.terrain, self.path, self.edit, self.measure, self.correct, self.save, self.play):
             panel.refresh(document)
         for optional in (self.generate, self.physics, self.live):
@@ -196,7 +197,8 @@ class Page:
     def _show_analysis(self) -> None:
         self.measure.show(self.analyst.latest)
         if self.clips.look.colouring == "penetration":
-            self.stage.show(self.cast, self.session.document.path, self.clips.look, self._depth())
+            now = self.playback.clock.time
+            self.stage.show(self.cast, self.session.document.path, self.clips.look, now, self._depth())
 
     def _show_live(self) -> None:
         """In the thread of the physics; it ends, and begins, with a look at the whole page."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from viser import Icon
 
+from parc.dataset.convert.load import READABLE
 from parc.view.studio.controls import QUIET, put
 from parc.view.studio.document import Document
 from parc.view.studio.figure3d import Look
@@ -25,7 +26,7 @@ class ClipsPanel:
         self._names = self._lines(page.session.library.search())
         self._list = gui.add_dropdown("Clip", tuple(self._names) or (_NONE,))
         open_clip = gui.add_button("Open", icon=Icon.FOLDER_OPEN)
-        upload = gui.add_upload_button("Open a file (.motion .pkl .bvh .txt)", icon=Icon.UPLOAD)
+        upload = gui.add_upload_button(f"Open a file ({' '.join(READABLE)})", icon=Icon.UPLOAD)
         with gui.add_folder("Open clips"):
             self._open = gui.add_dropdown("Work on", (_NONE,))
             self._only = gui.add_checkbox("Only this one", False)
@@ -47,7 +48,7 @@ class ClipsPanel:
         rename.on_click(page.act(lambda: session.rename(name.value)))
         for control in (self._only, self._colouring, self._markers, self._trail, self._trail_of):
             control.on_update(page.act(page.refresh))
-        camera.on_click(page.act(lambda: page.stage.look_at(page.cast)))
+        camera.on_click(page.act(lambda: page.stage.look_at(page.cast, everything=True)))
         self.search()
 
     @property

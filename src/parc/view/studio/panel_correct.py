@@ -46,4 +46,4 @@ class CorrectPanel:
 
     def _correct(self) -> None:
         self._page.session.make.correct(self.settings())
-        self._page.top.refresh_job()
+        self._page.job.refresh()

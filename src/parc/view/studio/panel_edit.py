@@ -2,10 +2,12 @@
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from viser import Icon
 
+from parc.dataset.clip import Clip
 from parc.motion.edit import HESITATION_DISTANCE, HESITATION_FRAMES
 from parc.view.studio.controls import QUIET, put
 from parc.view.studio.document import Document
@@ -22,6 +24,8 @@ class EditPanel:
         self._strokes = itertools.count()
         self._stroke = ""
         self._frames = 0
+        self._made: Clip | None = None
+        """what the sliders made last"""
         self._range = gui.add_multi_slider("Frames", 0, 1, 1, (0, 1))
         here = gui.add_button_group("Here is the", ("first", "last", "all"))
         self._fade = gui.add_number("Fade, frames", 8, min=0, max=300, step=1)
@@ -71,7 +75,8 @@ class EditPanel:
             x, y, z = (slider.value for slider in self._shift)
             start, stop = self.frames()
             turn = math.radians(self._turn.value)
-            edit.offset_root((x, y, z), turn, start, stop, self._fade.value, f"root {self._stroke}")
+            _at_zero(self._angles)
+            self._made = edit.offset_root((x, y, z), turn, start, stop, self._fade.value, f"root {self._stroke}")
 
         for slider in (*self._shift, self._turn):
             slider.on_update(page.act(moved))
@@ -88,7 +93,9 @@ class EditPanel:
             dof = self._dof()
             angles = [math.radians(slider.value) for slider in self._angles[:dof]]
             start, stop = self.frames()
-            edit.bend_joint(self._body.value, angles, start, stop, self._fade.value, f"joint {self._stroke}")
+            _at_zero([*self._shift, self._turn])
+            stroke = f"joint {self._stroke}"
+            self._made = edit.bend_joint(self._body.value, angles, start, stop, self._fade.value, stroke)
 
         for slider in self._angles:
             slider.on_update(page.act(bent))
@@ -128,6 +135,8 @@ class EditPanel:
             put(self._range, (0, 1))
             self._range.max = max(frames - 1, 1)
             put(self._range, (0, max(frames - 1, 1)))
+        if self._made is not None and document.clip is not self._made:
+            self._begin_stroke()
         others = tuple(f"{k + 1}. {clip.name}" for k, clip in enumerate(document.clips) if k != document.active) or (_NONE,)
         if tuple(self._other.options) != others:
             self._other.options = others
@@ -138,9 +147,8 @@ class EditPanel:
 
     def _begin_stroke(self) -> None:
         """Sliders at zero; what they do from here on is a step of its own."""
-        self._stroke = str(next(self._strokes))
-        for slider in (*self._shift, self._turn, *self._angles):
-            put(slider, 0.0)
+        self._stroke, self._made = str(next(self._strokes)), None
+        _at_zero([*self._shift, self._turn, *self._angles])
         for k, slider in enumerate(self._angles):
             slider.visible = k < self._dof()
 
@@ -152,3 +160,10 @@ class EditPanel:
             put(self._range, (min(start, max(now - 1, 0)), max(now, 1)))
         else:
             put(self._range, (0, max(self._frames - 1, 1)))
+
+
+def _at_zero(sliders: Sequence[Any]) -> None:
+    """What sliders of the one kind have done stays done when those of the other are moved."""
+    for slider in sliders:
+        if slider.value:
+            put(slider, 0.0)

@@ -21,12 +21,13 @@ class GeneratePanel:
         file = page.session.make.generator
         assert file is not None
         gui.add_markdown(f"Generator: `{file.path.name}`. Moves along the path on the ground that is shown.")
-        self._batch = gui.add_number("Candidates", 8, min=1, max=MOST, step=1)
-        self._seconds = gui.add_number("Time limit, s", 10.0, min=0.5, max=120.0, step=0.5)
+        defaults = GenerateSettings()
+        self._batch = gui.add_number("Candidates", defaults.batch, min=1, max=MOST, step=1)
+        self._seconds = gui.add_number("Time limit, s", defaults.seconds, min=0.5, max=120.0, step=0.5)
         self._steps = gui.add_number("Steps (0: own)", 0, min=0, max=1000, step=1)
         self._mode = gui.add_dropdown("Blend", ("annealed", "constant"))
         self._blend = gui.add_slider("Blend s", 0.0, 1.0, 0.05, 0.65, visible=False)
-        self._choices = gui.add_number("Best of", 1, min=1, max=16, step=1)
+        self._choices = gui.add_number("Best of", defaults.choices, min=1, max=16, step=1)
         self._seed = gui.add_number("Seed", 0, min=0, step=1)
         start = gui.add_button("Generate", icon=Icon.SPARKLES)
         with gui.add_folder("Pick one"):
@@ -68,7 +69,7 @@ class GeneratePanel:
 
     def _generate(self) -> None:
         self._page.session.make.generate(self.settings())
-        self._page.top.refresh_job()
+        self._page.job.refresh()
 
     def _keep(self) -> None:
         if not self._page.session.document.candidates:

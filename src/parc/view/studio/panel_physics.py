@@ -35,4 +35,4 @@ class PhysicsPanel:
 
     def _track(self) -> None:
         self._page.session.make.track()
-        self._page.top.refresh_job()
+        self._page.job.refresh()

@@ -6,6 +6,7 @@ from viser import Icon
 
 from parc.view.studio.controls import put
 from parc.view.studio.document import Document
+from parc.view.studio.panel_job import JobPanel
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -20,6 +21,7 @@ class PlayPanel:
         self._page, gui = page, page.gui
         panel = gui.add_panel()
         with panel.add_tab("Playback", Icon.MOVIE):
+            self.job = JobPanel(page)
             self._frame = gui.add_slider("Frame", 0, 1, 1, 0)
             self._play = gui.add_button("Play", icon=Icon.PLAYER_PLAY)
             self._steps = gui.add_button_group("Step", ("start", "-1", "+1", "end"))
@@ -42,6 +44,7 @@ class PlayPanel:
         self._frame.max = max(1, round(self._page.playback.clock.end * _FPS))
         self._frame.disabled = self._page.playback.clock.end == 0
         self.show_time()
+        self.job.refresh()
 
     def show_time(self) -> None:
         """The slider and the button as the clock says."""

@@ -45,7 +45,7 @@ class SavePanel:
 
         def film() -> None:
             session.make.film(film_kind.value)
-            page.top.refresh_job()
+            page.job.refresh()
 
         self._replay.on_click(page.act(replay))
         self._film.on_click(page.act(film))

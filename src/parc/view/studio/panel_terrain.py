@@ -49,7 +49,7 @@ class TerrainPanel:
         self._high = gui.add_number("Highest, m", 2.0, step=0.1)
         self._rise = gui.add_number("Rise, m", 0.2, step=0.05)
         make = gui.add_button("Make", icon=Icon.SPARKLES)
-        another = gui.add_button("Next seed", icon=Icon.DICE_5, color=QUIET)
+        self._another = gui.add_button("Next seed", icon=Icon.DICE_5, color=QUIET)
 
         def made() -> None:
             size, heights = (self._rows.value, self._columns.value), (self._low.value, self._high.value)
@@ -71,7 +71,7 @@ class TerrainPanel:
             made()
 
         make.on_click(page.act(made))
-        another.on_click(page.act(next_seed))
+        self._another.on_click(page.act(next_seed))
         self._kind.on_update(page.act(self._show_fields))
         self._show_fields()
 
@@ -82,6 +82,7 @@ class TerrainPanel:
         pool = gui.add_button("Max-pool (closes gaps)", icon=Icon.STACK_2, color=QUIET)
         start = gui.add_vector2("From cell", (0, 0), step=1)
         stop = gui.add_vector2("To cell", (8, 8), step=1)
+        box = gui.add_button("Box on these cells, at the brush's height", icon=Icon.BOX, color=QUIET)
         crop = gui.add_button("Crop to these cells", icon=Icon.CROP, color=QUIET)
         slice_of = gui.add_button("Random slice of that size", icon=Icon.CUT, color=QUIET)
         fit = gui.add_button("Fit to the motion's contacts", icon=Icon.SHOE, color=QUIET)
@@ -95,6 +96,7 @@ class TerrainPanel:
 
         pad.on_click(page.act(lambda: ground.pad(cells.value)))
         pool.on_click(page.act(lambda: ground.max_pool(cells.value)))
+        box.on_click(page.act(lambda: ground.box(corner(start.value), corner(stop.value), self._height.value)))
         crop.on_click(page.act(lambda: ground.crop(corner(start.value), corner(stop.value))))
         slice_of.on_click(page.act(lambda: ground.slice(size(), self._seed.value)))
         fit.on_click(page.act(ground.fit_to_motion))
@@ -125,7 +127,7 @@ class TerrainPanel:
     def _show_fields(self) -> None:
         """Only the fields that the kind of ground has."""
         kind = self._kind.value
-        self._seed.visible = kind.startswith("random")
+        self._seed.visible = self._another.visible = kind.startswith("random")
         self._rows.visible = kind in ("random boxes", "random walks", "flat")
         self._columns.visible = kind != "parkour park"
         self._count.visible = kind in ("random boxes", "random walks", "stairs")

@@ -107,8 +107,13 @@ class Session:
         return document
 
     def change_clip(self, label: str, how: Callable[[Clip], Clip], stroke: str | None = None, afresh: bool = False) -> Clip:
-        """The same for the clip that is worked on."""
-        self.change(label, lambda document: document.with_clip(how(document.active_clip())), stroke, afresh)
+        """The same for the clip that is worked on; a clip that is given back as it was is no step of the history."""
+
+        def changed(document: Document) -> Document:
+            clip = how(document.active_clip())
+            return document if clip is document.clip else document.with_clip(clip)
+
+        self.change(label, changed, stroke, afresh)
         return self.document.active_clip()
 
     def end_stroke(self) -> None:

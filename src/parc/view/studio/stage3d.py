@@ -48,15 +48,14 @@ class Stage:
         self._shown_path: tuple[TerrainPath | None, Terrain | None] = None, None
         self._cast = Cast((), ())
         self._look = Look()
-        self._time = 0.0
         self._scene.set_up_direction("+z")
         self._scene.configure_environment_map(None)
         self._scene.configure_default_lights(enabled=False, cast_shadow=False)
         self._scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(168, 162, 150), intensity=2.1)
         self._scene.add_light_directional("/light/sun", color=(255, 246, 228), intensity=1.5, position=(-4.0, -6.0, 10.0))
 
-    def show(self, cast: Cast, path: TerrainPath | None, look: Look, depth: NDArray | None = None) -> None:
-        """Make the scene what is asked for; `depth` [T, B] is of the active role's bodies."""
+    def show(self, cast: Cast, path: TerrainPath | None, look: Look, time: float, depth: NDArray | None = None) -> None:
+        """Make the scene what is asked for, as it is at `time` s; `depth` [T, B] is of the active role's bodies."""
         with self._lock, self._client.atomic():
             self._show_grounds(cast.lanes)
             while len(self._figures) > len(cast.roles):
@@ -69,12 +68,11 @@ class Stage:
                 figure.trace(look, same_trace)
             self._show_path(path, cast.lanes[0].terrain)
             self._cast, self._look = cast, look
-            self.pose(self._time)
+            self.pose(time)
 
     def pose(self, time: float) -> None:
         """Every body where it is at `time` s."""
         with self._lock, self._client.atomic():
-            self._time = time
             for figure in self._figures:
                 figure.pose(time)
 
@@ -101,10 +99,14 @@ class Stage:
         self._scene.on_click()(on_click)
 
     def catch_drags(self, on_drag: Callable[[Any], Any]) -> None:
-        """Have shift-drags anywhere told, by a box around everything that nobody sees."""
+        """Have shift-drags anywhere told, by a box around everything that nobody sees.
+
+        Only its edges are drawn: a ray meets its walls all the same, and walls that fill the view took two thirds of each frame.
+        """
         box = self._scene.add_box(
-            "/catch", dimensions=(400.0, 400.0, 400.0), opacity=0.0, side="double", cast_shadow=False, receive_shadow=False
-        )
+            "/catch", dimensions=(400.0, 400.0, 400.0), opacity=0.0, wireframe=True, side="back", cast_shadow=False,
+            receive_shadow=False,
+        )  # fmt: skip
         box.on_drag("left", modifier="shift")(on_drag)
 
     def body_under(self, origin: NDArray, direction: NDArray) -> tuple[Role, str, float] | None:
@@ -118,18 +120,14 @@ class Stage:
                     best = figure.role, self._character.names[body], hit[1]
             return best
 
-    def look_at(self, cast: Cast) -> None:
-        """Put the camera where the ground, or if that is large the motion that is worked on, fills the view."""
-        terrain, active = cast.lanes[0].terrain, cast.active
-        low, high = (corner.double().numpy() for corner in terrain.extent)
-        bodies = np.zeros((0, 3)) if active is None else active.actor.pos.reshape(-1, 3)
-        if len(bodies) and float((high - low).max()) > _WIDE:
-            points = np.concatenate([bodies - [2.0, 2.0, 0.0], bodies + [2.0, 2.0, 0.0]])
-        else:
-            points = np.concatenate([corner_points(terrain), bodies])
+    def look_at(self, cast: Cast, everything: bool = False) -> None:
+        """Put the camera where the ground, or if that is large the motion that is worked on, fills the view.
+
+        With `everything` all grounds and all who are on them are in view.
+        """
         camera = self._client.camera
         camera.fov = _FIELD
-        camera.position, camera.look_at = fitting_view(points, _FIELD, max(camera.aspect, 0.1))
+        camera.position, camera.look_at = fitting_view(seen_points(cast, everything), _FIELD, max(camera.aspect, 0.1))
 
     def _show_grounds(self, lanes: tuple[Lane, ...]) -> None:
         while len(self._grounds) > len(lanes):
@@ -187,6 +185,19 @@ class _GroundNodes:
 
     def remove(self) -> None:
         self._frame.remove()
+
+
+def seen_points(cast: Cast, everything: bool) -> NDArray[np.float64]:
+    """[N, 3] what the camera should have in view."""
+    if everything:
+        grounds = [corner_points(lane.terrain) + lane.shift for lane in cast.lanes]
+        return np.concatenate([*grounds, *(role.actor.pos.reshape(-1, 3) + role.shift for role in cast.roles)])
+    terrain, active = cast.lanes[0].terrain, cast.active
+    low, high = (corner.double().numpy() for corner in terrain.extent)
+    bodies = np.zeros((0, 3)) if active is None else active.actor.pos.reshape(-1, 3)
+    if len(bodies) and float((high - low).max()) > _WIDE:
+        return np.concatenate([bodies - [2.0, 2.0, 0.0], bodies + [2.0, 2.0, 0.0]])
+    return np.concatenate([corner_points(terrain), bodies])
 
 
 def shown_path(path: TerrainPath, terrain: Terrain) -> NDArray[np.float64]:
