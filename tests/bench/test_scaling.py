@@ -1,6 +1,7 @@
 """The arithmetic, by hand, for numbers that are easy; and what one GPU takes is what the presets say."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -28,10 +29,19 @@ def test_an_exchange_that_takes_as_long_as_a_step_halves_the_speed() -> None:
 def test_units_are_shared_out_whole() -> None:
     made = replace(PLAN.synthesis.settings, terrains_per_unit=10, candidates=10, optimise=None)
     plan = replace(PLAN, synthesis=replace(PLAN.synthesis, clips=90, settings=made))
-    rates = Rates(valid=1.0, row_window=0.01)
+    rates = Rates(valid=1.0, row_window=0.01, terrain=0.0)
     windows = made.rollout.seconds * 30 / made.rollout.keep
     unit = 10 * 10 * made.rollout.choices * windows * 0.01
     assert [round(stage_times(plan, n, rates).synthesis / unit) for n in (1, 4, 8, 9, 64)] == [9, 3, 2, 1, 1]
+
+
+def test_a_synthesis_that_was_measured_takes_as_long() -> None:
+    """LOG.md, fourth day: 1184 terrains in units of 32, best of 4, 300 iterations, in 111 s."""
+    settings = PLAN.synthesis.settings
+    assert settings.optimise is not None
+    made = replace(settings, terrains_per_unit=32, optimise=replace(settings.optimise, iterations=300))
+    plan = replace(PLAN, synthesis=replace(PLAN.synthesis, clips=1089, settings=made))
+    assert stage_times(plan, 1).synthesis == pytest.approx(111.0, rel=0.02)
 
 
 def test_more_gpus_are_never_slower_and_never_faster_than_their_number() -> None:
@@ -39,10 +49,14 @@ def test_more_gpus_are_never_slower_and_never_faster_than_their_number() -> None
         assert 1.0 <= row["speed_up"] <= row["gpus"]
 
 
-def test_impossible_questions_are_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_questions_are_one_sentence() -> None:
     with pytest.raises(SettingsError, match="0 GPUs"):
         stage_times(PLAN, 0)
     with pytest.raises(SettingsError, match="preset 'tiny' has budgets in steps"):
         bench_scaling(("tiny",))
-    assert main(["bench", "scaling", "--preset", "gpu"]) == 0
-    assert "| gpu | 64 |" in capsys.readouterr().out
+
+
+def test_the_page_of_arithmetic_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "scaling"]) == 0
+    table = capsys.readouterr().out
+    assert "| gpu | 64 |" in table and table in (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()

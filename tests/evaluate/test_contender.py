@@ -45,7 +45,7 @@ def test_files_are_told_apart_and_paired(models: Path) -> None:
     assert [c.tracker for c in find_contenders([a, b, t]).contenders] == [t, t]
     assert [c.tracker for c in find_contenders([a, b]).contenders] == [None, None]
     (only,) = find_contenders([s]).contenders
-    assert (only.generator, only.tracker) == (shipped_generator(), s)
+    assert (only.generator, only.tracker, only.lent) == (shipped_generator(), s, True)
 
 
 def test_equal_names_get_their_folders(tmp_path: Path) -> None:

@@ -159,9 +159,10 @@ def test_a_browser_shows_the_page_and_views_move_together(evaluated: Path, brows
     assert set(states) == {"ready"} and not errors
     group = tab.locator(".group").first
     group.locator(".master input").evaluate("s => { s.value = 0.3; s.dispatchEvent(new Event('input')); }")
-    tab.wait_for_timeout(200)
-    times = group.locator(".replay .time").all_text_contents()
-    assert times and all(text.startswith("0.30 /") for text in times)
+    times = group.locator(".replay .time")
+    assert times.count() > 1
+    for k in range(times.count()):
+        times.nth(k).filter(has_text=re.compile(r"^0\.30 /")).wait_for(state="attached")
     background = tab.eval_on_selector("main", "m => getComputedStyle(m).backgroundColor")
     assert max(map(int, re.findall(r"\d+", background)[:3])) < 60, "dark where the reader's system is"
     assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing sticks out at the side"
@@ -190,6 +191,9 @@ def test_what_is_wrong_is_one_sentence(words: list[str], sentence: str, tmp_path
 def test_a_wrong_model_is_refused_before_anything_is_measured(models: Path, tmp_path: Path, capsys) -> None:
     assert main(["evaluate", "tracker", str(models / "a.safetensors"), "-o", str(tmp_path / "out")]) == 2
     assert "no tracker among the models" in capsys.readouterr().err
+    for table in ("generator", "blending"):
+        assert main(["evaluate", table, str(models / "s.safetensors"), "-o", str(tmp_path / "out")]) == 2
+        assert "no generator among the models" in capsys.readouterr().err
     critic = tmp_path / "critic.safetensors"
     critic.write_bytes((Path(__file__).parents[2] / "src/parc/models/critic.safetensors").read_bytes())
     assert main(["evaluate", str(critic), "-o", str(tmp_path / "out")]) == 2

@@ -30,9 +30,10 @@ def test_an_iteration_takes_the_minutes_asked_for(name: str, factor: float) -> N
         assert same == before
 
 
-def test_too_few_minutes_and_presets_of_steps_are_refused() -> None:
+@pytest.mark.parametrize("minutes", [3.0, -1.0, float("nan"), float("inf")])
+def test_too_few_minutes_and_presets_of_steps_are_refused(minutes: float) -> None:
     with pytest.raises(SettingsError, match="leaves no time to train"):
-        within(preset("gpu"), 3.0)
+        within(preset("gpu"), minutes)
     with pytest.raises(SettingsError, match="counts steps"):
         within(preset("quick"), 3.0)
 

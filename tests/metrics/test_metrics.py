@@ -12,7 +12,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
 from parc.metrics import ClipBatch, mean_of, measure, measure_clips
 from parc.metrics.distribution import diversity, frechet_distance, window_features
-from parc.metrics.flight import GRAVITY, flight
+from parc.metrics.flight import GRAVITY, airborne, flight, unsupported
 from parc.metrics.jerk import LIMIT, high_jerk_frames, jerk, seam_jerk_ratio
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
@@ -190,3 +190,21 @@ def test_features_do_not_depend_on_where_and_which_way(walk: Clip) -> None:
     there = window_features(ClipBatch.stack([big], BODY))
     torch.testing.assert_close(here, there, atol=1e-4, rtol=1e-4)
     assert diversity(here) > 0
+
+
+def test_a_body_lifted_beside_a_wall_floats_and_one_that_falls_there_does_not() -> None:
+    """Its feet are 3 cm from the face, so it is near the ground all the time; nothing carries it."""
+    clip = standing(40)
+    feet = world_points(surface_points(BODY), clip.motion.body_poses(BODY))[0, :, 0].max()
+    heights = torch.zeros(12, 12)
+    edge = 8 * 0.4 - 0.2
+    heights[8:] = 6.0
+    wall = Terrain(heights, torch.zeros(2), 0.4)
+    t = torch.arange(40) / 30.0
+    pos = torch.tensor([2.0 + edge - 0.03 - float(feet), 2.0, 2.0]).repeat(40, 1)
+    lifted = replace(moved(clip, pos + torch.stack([0 * t, 0 * t, 0.8 * t], 1)), terrain=wall)
+    thrown = replace(moved(clip, pos + torch.stack([0 * t, 0 * t, 6.0 * t - 0.5 * 9.81 * t * t], 1)), terrain=wall)
+    batch = ClipBatch.stack([lifted, thrown], BODY)
+    assert not airborne(batch).any() and unsupported(batch).all()
+    assert one(lifted)["floating"] == 100 and one(lifted)["ballistic"] == pytest.approx(9.81, rel=1e-2)
+    assert one(thrown)["floating"] == 0

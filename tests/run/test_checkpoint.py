@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from parc.errors import FormatError
-from parc.run.checkpoint import load_checkpoint, read_description, save_checkpoint
+from parc.run.checkpoint import fill, load_checkpoint, read_description, save_checkpoint
 
 
 def test_tensors_and_description_come_back(tmp_path: Path) -> None:
@@ -29,6 +30,26 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     for read in (load_checkpoint, read_description):
         with pytest.raises(FormatError, match="damaged"):
             read(tmp_path / "junk")
+
+
+@pytest.mark.parametrize("entry", ["{bad", "[]"])
+def test_a_header_that_describes_nothing_is_refused(entry: str, tmp_path: Path) -> None:
+    save_file({"x": torch.zeros(1)}, tmp_path / "a", {"parc": entry})
+    with pytest.raises(FormatError, match=r"entry in the header of .* is no JSON"):
+        read_description(tmp_path / "a")
+
+
+def test_weights_fill_what_they_fit(tmp_path: Path) -> None:
+    layer, good = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3).state_dict()
+    fill(layer, good, "good")
+    assert torch.equal(layer.weight, good["weight"])
+    for wrong, told in (
+        ({"weight": good["weight"]}, r"^wrong does not hold the weights .*\"bias\"$"),
+        ({name: w[:2] for name, w in good.items()}, r"size mismatch for weight: .*, and 1 more$"),
+        (good | {"bias": torch.tensor([0.0, float("nan"), 0.0])}, r"not finite \('bias'\)"),
+    ):
+        with pytest.raises(FormatError, match=told):
+            fill(layer, wrong, "wrong")
 
 
 def test_no_partial_file_is_left(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import torch
 from parc.character.character import Character
 from parc.errors import CharacterError, FormatError, SettingsError
 from parc.physics.contract import Contract, ContractError
-from parc.run.checkpoint import save_checkpoint
+from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.run.distributed import Group
 from parc.track.policy import Normalizer, TrackerPolicy, load_actor, log_probability, save_actor
 from parc.track.settings import TrackerSettings, from_dict
@@ -89,6 +89,11 @@ def test_files_for_another_character_or_of_another_kind_are_refused(
         load_actor(tmp_path / "other.safetensors", character)
     with pytest.raises(FormatError, match="no checkpoint"):
         load_actor(tmp_path / "missing.safetensors", character)
+    tensors, meta = load_checkpoint(path)
+    for wrong in ({"settings": {"nosuch": 1}}, {"contract": None}, {"settings": 3}):
+        save_checkpoint(tmp_path / "wrong.safetensors", tensors, meta | wrong)
+        with pytest.raises(FormatError, match=r"wrong.safetensors describes no tracker"):
+            load_actor(tmp_path / "wrong.safetensors", character)
 
 
 def test_settings_survive_json_and_unknown_names_do_not() -> None:

@@ -32,7 +32,7 @@ def bench_generator(
     seconds: float = 2.0,
     compiled: bool = False,
 ) -> dict:
-    """Median ms of a window and kept frames a second by batch size, windows a second in training (plain, and with own rollouts).
+    """Median ms of a window and frames a second by batch size, windows a second in training (plain, and with own rollouts).
 
     `seconds` of measurement each; `compiled` fuses the whole window, and in training the network, with torch.compile first.
     """
@@ -57,10 +57,12 @@ def bench_generator(
         s = _median_seconds(partial(runner.step, random), target, seconds)
         flops = window_flops(network, generator.layout.width, settings.future, mixed) * batch
         keep = runner.settings.keep
+        with_repair = _median_seconds(partial(repaired.step, random), target, seconds)
         result[f"batch_{batch}"] = {
             "window_ms": 1e3 * s,
-            "window_with_foot_repair_ms": 1e3 * _median_seconds(partial(repaired.step, random), target, seconds),
+            "window_with_foot_repair_ms": 1e3 * with_repair,
             "frames_per_s": batch * keep / s,
+            "generated_frames_with_foot_repair_per_s": batch * settings.future / with_repair,
             "real_time_factor": keep / FPS / s,
             "gflop": flops / 1e9,
             "tflop_per_s": flops / s / 1e12,

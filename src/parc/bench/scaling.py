@@ -23,22 +23,24 @@ from parc.loop.plan import IterationPlan, preset
 class Rates:
     """Of one H200; how each was measured is in LOG.md."""
 
-    generator_windows: float = 30_500.0
-    """windows/s of training"""
+    generator_windows: float = 27_800.0
+    """windows/s of training with own rollouts, not compiled"""
     generator_bytes: float = 4 * 5.4e6
     """of the gradient"""
-    tracker_samples: float = 450_000.0
-    """control steps/s of training, end to end"""
+    tracker_samples: float = 510_000.0
+    """control steps/s of training at 120 Hz, end to end"""
     tracker_bytes: float = 4 * 9.4e6
     """of the gradient, actor and critic"""
     row_window: float = 26.9e-3 / 2048
     """s to generate one window of one motion, in a large batch"""
-    correction_step: float = 5.6e-3 / 320
+    correction_step: float = 2.77e-3 / 320
     """s an iteration of the correction takes for a second of motion"""
+    terrain: float = 34e-3
+    """s a terrain takes beside: path, choice, writing (what is left of the 111 s that 1184 terrains took)"""
     control_step: float = 10.1e-3
     """s of one control step of 8192 worlds"""
-    valid: float = 0.78
-    """share of terrains that give a clip (goals reached on random boxes)"""
+    valid: float = 0.92
+    """share of terrains that give a clip (1094 of 1184 random boxes)"""
     clip_seconds: float = 10.0
     """s, usual length of a clip"""
 
@@ -96,6 +98,7 @@ def stage_times(plan: IterationPlan, gpus: int, rates: Rates = Rates(), network:
     units = math.ceil(plan.synthesis.clips / clips_of_unit)
     windows = made.rollout.seconds * 30.0 / made.rollout.keep
     unit = made.terrains_per_unit * made.candidates * made.rollout.choices * windows * rates.row_window
+    unit += made.terrains_per_unit * rates.terrain
     if made.optimise is not None:
         unit += made.optimise.iterations * rates.correction_step * clips_of_unit * rates.clip_seconds
     synthesis = math.ceil(units / gpus) * unit

@@ -1,5 +1,6 @@
 """`parc dataset build|vary|label-check|import|merge|extract|show|card|page`."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -241,6 +242,7 @@ class Vary(Command):
         from parc.errors import DatasetError
         from parc.mocap import VarySetSettings, vary_dataset
 
+        began = time.monotonic()
         settings = VarySetSettings(workers=self.workers)
         if self.iterations:
             refine = settings.vary.refine
@@ -277,6 +279,7 @@ class Vary(Command):
             "accepted": kept / max(len(report.results), 1),
             "minutes": report.seconds_kept / 60,
             "refused": refused,
+            "seconds": time.monotonic() - began,
             "medians": report.medians(),
         }
 
@@ -285,7 +288,7 @@ class Vary(Command):
             print(f"  {name} {reason}")
         print(
             f"{result['kept']} variations kept ({100 * result['accepted']:.0f} %), {result['minutes']:.1f} minutes, "
-            f"in {result['out']}" + ("; medians:" if result["medians"] else "")
+            f"in {result['out']}, made in {result['seconds']:.0f} s" + ("; medians:" if result["medians"] else "")
         )
         _print_medians(result["medians"])
 

@@ -148,6 +148,7 @@ class EvaluateGenerator(_Evaluation):
     """Motions of generators on the test terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
 
     def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        _check_generators(field)
         return _printed({"generators": [evaluator.generator_row(c) for c in field.generators]})
 
     def show(self, result: dict[str, Any]) -> None:
@@ -189,10 +190,21 @@ class EvaluateBlending(_Evaluation):
     """The same for each blending coefficient of the paper's Table 3 and for annealed schedules, for the last generator given."""
 
     def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        _check_generators(field)
         return _printed({"label": field.final.label, "rows": evaluator.blending_rows(field.final)})
 
     def show(self, result: dict[str, Any]) -> None:
         _show_generators(result["rows"], f"Table 3: blending ({result['label']})")
+
+
+def _check_generators(field: "Field") -> None:
+    """That the one measured is not the one in the box under the name of a tracker."""
+    from parc.errors import SettingsError
+
+    if all(c.lent for c in field.generators):
+        raise SettingsError(
+            "there is no generator among the models given; expected a generator.safetensors of `parc train-generator`"
+        )
 
 
 def _check_folder(out: Path) -> None:

@@ -260,10 +260,13 @@ class EvaluateTraverse(_Crossing):
     def run(self) -> dict[str, Any]:
         from parc.errors import SettingsError
         from parc.evaluate.traverse import evaluate_traverse, traverse_case
+        from parc.loop.ledger import hash_file
+        from parc.models import shipped_generator, shipped_tracker
 
         if not 0 <= self.shard < self.shards or self.count < 1:
             raise SettingsError(f"shard {self.shard} of {self.shards} of {self.count} terrains does not exist")
         models, settings, efforts = self.models(), self.settings(), route_settings(self.effort)
+        tag = " ".join(hash_file(f)[:16] for f in (self.generator or shipped_generator(), self.tracker or shipped_tracker()))
         table: dict[str, Any] = {}
         for kind in self.suite:
             cases = [traverse_case(kind, i, efforts) for i in range(self.shard, self.count, self.shards)]
@@ -275,7 +278,7 @@ class EvaluateTraverse(_Crossing):
                     self.out,
                     self.seed,
                     lambda case, result, bar=bar: self._done(case.name, result, models.tracker.character, bar),  # type: ignore[misc]
-                    f"{self.generator or 'shipped'} {self.tracker or 'shipped'} effort {self.effort:g}",
+                    f"{tag} effort {self.effort:g}",
                 )
         return table
 

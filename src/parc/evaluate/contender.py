@@ -3,7 +3,7 @@
 A run gives one contender for each iteration whose generator is finished, with that iteration's tracker and data set. A run
 without physics correction gives its iterations from the second on: only they have trained on uncorrected motions. Files are
 told apart by what they hold; generators and trackers given as files are paired in order, and a single tracker follows all
-generators.
+generators. Trackers given without a generator are lent the one in the box.
 """
 
 from collections.abc import Sequence
@@ -34,6 +34,8 @@ class Contender:
     """False: trained on generated motions without physics correction"""
     dataset: Path | None = None
     """the data set its iteration ended with"""
+    lent: bool = False
+    """True: the generator is the one in the box, only there to give the tracker motions"""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _kind(file: Path) -> str:
 
 def _paired(generators: list[Path], trackers: list[Path]) -> list[Contender]:
     if not generators:
-        return [Contender(t.stem if len(trackers) > 1 else "tracker", shipped_generator(), t) for t in trackers]
+        return [Contender(t.stem if len(trackers) > 1 else "tracker", shipped_generator(), t, lent=True) for t in trackers]
     if len(trackers) not in (0, 1, len(generators)):
         raise SettingsError(
             f"{len(generators)} generators and {len(trackers)} trackers make no pairs: give one tracker, or one a generator"

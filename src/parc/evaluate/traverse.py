@@ -30,6 +30,8 @@ class TraverseCase:
     name: str
     terrain: Terrain
     path: TerrainPath
+    index: int
+    """of its kind"""
 
 
 def traverse_case(kind: Kind, index: int, route: RouteSettings = RouteSettings()) -> TraverseCase:
@@ -38,7 +40,7 @@ def traverse_case(kind: Kind, index: int, route: RouteSettings = RouteSettings()
     while True:
         terrain = random_boxes(RandomBoxes(), rng) if kind == "boxes" else random_walks(RandomWalks(), rng)
         try:
-            return TraverseCase(f"{kind}_{index:03d}", terrain, plan_random_route(terrain, rng, route))
+            return TraverseCase(f"{kind}_{index:03d}", terrain, plan_random_route(terrain, rng, route), index)
         except PathError:
             continue
 
@@ -77,10 +79,10 @@ def evaluate_traverse(
     setup = json.loads(json.dumps({"settings": asdict(settings), "seed": seed, "models": tag}))
     done = read_results(file, setup)
     file.parent.mkdir(parents=True, exist_ok=True)
-    for index, case in enumerate(cases):
+    for case in cases:
         if case.name in done:
             continue
-        entropy = np.random.SeedSequence([seed, VERSION, index]).generate_state(1, np.uint64)
+        entropy = np.random.SeedSequence([seed, VERSION, case.index]).generate_state(1, np.uint64)
         random = torch.Generator(models.generator.device).manual_seed(int(entropy[0] >> 1))
         result = traverse(case.terrain, case.path, models, settings, random, case.name)
         done[case.name] = row_of(case, result)

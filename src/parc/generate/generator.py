@@ -27,7 +27,7 @@ from parc.generate.encoder import EncoderSettings, PaperEncoder
 from parc.generate.feature import FeatureLayout, RotationEncoding, Statistics
 from parc.generate.network import PAST_FRAMES, PrefixSettings, PrefixTransformer
 from parc.generate.schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, advance, sample
-from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.checkpoint import fill, load_checkpoint, save_checkpoint
 from parc.terrain.heightmap import HeightmapGrid
 
 KIND = "generator"
@@ -199,17 +199,16 @@ class Generator(nn.Module):
         tensors, meta = load_checkpoint(path)
         if meta.get("kind") != KIND:
             raise FormatError(f"{path} holds a '{meta.get('kind', 'nothing known')}', expected a {KIND}")
-        if meta["fingerprint"] != character.fingerprint:
+        if meta.get("fingerprint") != character.fingerprint:
             raise CharacterError(
-                f"{path} was trained for character '{meta['character']}' ({meta['fingerprint']}), "
+                f"{path} was trained for character '{meta.get('character')}' ({meta.get('fingerprint')}), "
                 f"not for '{character.name}' ({character.fingerprint})"
             )
+        if not {"statistics.mean", "statistics.std"} <= tensors.keys():
+            raise FormatError(f"{path} lacks the statistics of its features (statistics.mean and statistics.std)")
         generator = cls(character, _settings_from(meta, path), Statistics(tensors["statistics.mean"], tensors["statistics.std"]))
         weights = {k.removeprefix("network."): v.float() for k, v in tensors.items() if k.startswith("network.")}
-        try:
-            generator.network.load_state_dict(weights)
-        except RuntimeError as error:
-            raise FormatError(f"{path} does not hold the weights its header describes: {error}") from None
+        fill(generator.network, weights, path)
         return generator.to(device).eval()
 
 

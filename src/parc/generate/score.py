@@ -3,7 +3,8 @@
     depth of all probe points + distance of labelled bodies + jerk beyond what motion has + departure from free fall
     + distance from the path + height lost below it - progress
 
-Free fall matters because penetration and contact distance are zero for a body that hovers with its labels off.
+Free fall matters because penetration and contact distance are zero for a body that hovers, or is lifted beside a wall, with its
+labels off.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from parc.character.kinematics import BodyPose
 from parc.character.surface import min_per_body, world_points
 from parc.generate.loss import flight_departure
 from parc.generate.probe import probe_points
-from parc.terrain.distance import signed_distance_local
+from parc.terrain.support import distances
 from parc.terrain.terrain import TerrainBatch
 
 
@@ -70,7 +71,7 @@ def score_window(
     """
     probe = probe_points(character, contacts.device)
     points = world_points(probe.surface, pose)
-    distance = signed_distance_local(terrain, points.unflatten(0, (len(terrain), -1)), 1, "open").flatten(0, 1)
+    distance, carrying = (d.flatten(0, 1) for d in distances(terrain, points.unflatten(0, (len(terrain), -1))))
     above = min_per_body(probe.surface, distance).clamp_min(0)
     positions = torch.cat([past_pos, pose.pos], 1)
     jerk = positions[:, 3:] - 3 * positions[:, 2:-1] + 3 * positions[:, 1:-2] - positions[:, :-3]
@@ -82,6 +83,6 @@ def score_window(
         weights.penetration * (-distance).clamp_min(0).sum((-1, -2))
         + weights.contact * (above * contacts).sum((-1, -2))
         + weights.jerk * (inner + past_counts * seam)
-        + weights.flight * flight_departure(pose, above.amin(-1), probe).sum(-1)
+        + weights.flight * flight_departure(pose, carrying.amin(-1), probe).sum(-1)
         - weights.progress * gain
     )

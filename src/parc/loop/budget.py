@@ -1,5 +1,6 @@
 """A preset whose trainings last seconds, stretched or cut to the time that is there for an iteration."""
 
+import math
 from dataclasses import replace
 
 from parc.errors import SettingsError
@@ -19,7 +20,7 @@ def _cut(plan: IterationPlan, seconds: float) -> IterationPlan:
     training = plan.generator.seconds + plan.tracker.training.seconds
     rest = expected.generator + expected.synthesis + expected.tracker + expected.recording + expected.dataset - training
     share = (seconds - rest) / training
-    if share <= 0:
+    if not 0 < share < math.inf:
         raise SettingsError(f"an iteration of {seconds / 60:g} min leaves no time to train; all else takes {rest / 60:.1f} min")
     generator, tracker = share * plan.generator.seconds, share * plan.tracker.training.seconds
     return replace(

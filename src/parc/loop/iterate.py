@@ -327,6 +327,8 @@ def _as_sentence(error: OSError, folder: Path) -> LoopError:
         return LoopError(
             f"the disk of {folder} is full; nothing finished is lost: free some space and give the same command again"
         )
+    if folder.is_file():
+        return LoopError(f"{folder} cannot be written to: it is a file, expected a folder for the run")
     what = "cannot be written to" if error.errno in _NOT_WRITABLE else "was left"
     where = f" '{error.filename}'" if error.filename else ""
     return LoopError(f"{folder} {what}:{where} {error.strerror or error}; nothing finished is lost, and the same command goes on")

@@ -220,10 +220,10 @@ def gpu() -> LoopSettings:
     plan = IterationPlan(
         generator=TrainSettings(seconds=360, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
-        tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080), least_followed=0.35),
+        tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35),
         record=RecordSettings(mirrored=False, clips_per_unit=256),
         guard=_RECORDED,
-        expected=Expected(380, 140, 1160, 80, 40),
+        expected=Expected(380, 110, 1110, 40, 25),
     )
     park = replace(plan.synthesis, settings=replace(plan.synthesis.settings, ground="course"))
     return LoopSettings("gpu", (plan, plan, replace(plan, synthesis=park)), 4, shipped=True)
@@ -237,10 +237,10 @@ def paper() -> LoopSettings:
         tracker=TrackerPlan(training=TrainingPlan(seconds=6 * 3600, milestone_seconds=600)),
         record=RecordSettings(mirrored=False, clips_per_unit=256),
         guard=_RECORDED,
-        expected=Expected(3640, 620, 22400, 60, 120),
+        expected=Expected(3640, 400, 22000, 60, 120),
     )
     course = SynthesisPlan(2000, 2000, replace(boxes.synthesis.settings, ground="course"))
-    later = replace(boxes, synthesis=course, expected=replace(boxes.expected, synthesis=1240, recording=100))
+    later = replace(boxes, synthesis=course, expected=replace(boxes.expected, synthesis=800, recording=100))
     return LoopSettings("paper", (boxes, boxes, later), 4, StartSettings(clips=64))
 
 

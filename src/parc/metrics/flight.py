@@ -1,16 +1,18 @@
-"""Flight: what a body does when it touches nothing. It must fall.
+"""Flight: what a body does when nothing carries it. It must fall.
 
-A frame is airborne when every body is more than 5 cm from the terrain. The centre of mass must then accelerate at -9.81 m/s2: the
-acceleration at an airborne frame is that of the parabola fitted to the unbroken airborne frames up to three before and after
-it (at least four of them, or the frame is not judged). A frame *floats* when it is judged and its acceleration is off by
-more than half of g: gliding off a ledge and flying over a void are seen by this, while penetration and contact losses see
-neither.
+A frame is airborne when every body is more than 5 cm from the terrain, and unsupported when every body is that far from ground
+that carries (`parc.terrain.support`): rising along a wall that no hand has reached is no climb. The centre of mass must then
+accelerate at -9.81 m/s2: the acceleration at an unsupported frame is that of the parabola fitted to the unbroken unsupported
+frames up to three before and after it (at least four of them, or the frame is not judged). A frame *floats* when it is judged
+and its acceleration is off by more than half of g: gliding off a ledge, flying over a void and being lifted beside a wall are
+seen by this, while penetration and contact losses see none of them.
 """
 
 import torch
 from torch import Tensor
 
 from parc.metrics.batch import ClipBatch
+from parc.terrain.support import carrying_distance
 
 GRAVITY = 9.81
 """m/s2"""
@@ -27,9 +29,14 @@ def airborne(batch: ClipBatch) -> Tensor:
     return (batch.body_clearance.amin(-1) > AIR) & batch.valid
 
 
+def unsupported(batch: ClipBatch) -> Tensor:
+    """[N, T] bool"""
+    return (carrying_distance(batch.terrains, batch.points).amin(-1) > AIR) & batch.valid
+
+
 def flight_error(batch: ClipBatch) -> tuple[Tensor, Tensor]:
-    """|a_z + 9.81| of the centre of mass [N, T] m/s2 and the mask [N, T] of airborne frames that could be judged."""
-    free = airborne(batch)
+    """|a_z + 9.81| of the centre of mass [N, T] m/s2 and the mask [N, T] of unsupported frames that could be judged."""
+    free = unsupported(batch)
     height = batch.centre_of_mass[..., 2]
     window = 2 * REACH + 1
     pad = torch.nn.functional.pad

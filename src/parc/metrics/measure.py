@@ -31,7 +31,7 @@ UNITS = {
     "foot_f1": "contact labels against geometry at 2 cm",
     "hand_f1": "contact labels against geometry at 2 cm",
     "ballistic": "m/s2, |a_z + 9.81| of the centre of mass in flight",
-    "floating": "%, airborne frames that do not fall",
+    "floating": "%, frames in which nothing carries the body and it does not fall",
 }
 """What `measure` returns, in this order."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from parc.errors import FormatError
 from parc.run.atomic import write_bytes_atomically
@@ -39,6 +39,18 @@ def read_description(path: Path | str) -> dict[str, Any]:
         return _description(path, file.metadata())
 
 
+def fill(module: nn.Module, weights: dict[str, Tensor], path: Path | str) -> None:
+    """Put a checkpoint's weights into a module made as its description says."""
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        first, *more = [line.strip().rstrip(".") for line in str(error).splitlines()[1:]]  # behind torch's own heading
+        rest = f", and {len(more)} more" if more else ""
+        raise FormatError(f"{path} does not hold the weights its header describes: {first[:200]}{rest}") from None
+    if broken := next((name for name, tensor in weights.items() if not tensor.isfinite().all()), None):
+        raise FormatError(f"{path} holds weights that are not finite ('{broken}'): its training diverged, or it is damaged")
+
+
 @contextmanager
 def _opened(path: Path | str, device: str) -> Iterator[Any]:
     if not Path(path).is_file():
@@ -53,4 +65,10 @@ def _opened(path: Path | str, device: str) -> Iterator[Any]:
 def _description(path: Path | str, header: dict[str, str] | None) -> dict[str, Any]:
     if not header or _KEY not in header:
         raise FormatError(f"{path} was not written by parc: its header has no '{_KEY}' entry")
-    return json.loads(header[_KEY])
+    try:
+        description = json.loads(header[_KEY])
+    except ValueError as error:
+        raise FormatError(f"the '{_KEY}' entry in the header of {path} is no JSON: {error}") from None
+    if not isinstance(description, dict):
+        raise FormatError(f"the '{_KEY}' entry in the header of {path} is no JSON object")
+    return description

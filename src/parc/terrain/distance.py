@@ -63,13 +63,26 @@ def signed_distance_local(terrain: Terrain | TerrainBatch, points: Tensor, reach
     Exact wherever the true |distance| is at most reach * cell. Elsewhere the sign is right and the size is an upper
     bound (the distance to something that is there), itself at least reach * cell.
     """
+    with_normal = torch.is_grad_enabled() and points.requires_grad
+    return _found_local(terrain, points, reach, border, with_normal)[0].view(points.shape[:-1])
+
+
+def nearest_local(
+    terrain: Terrain | TerrainBatch, points: Tensor, reach: int = 1, border: Border = "open"
+) -> tuple[Tensor, Tensor]:
+    """The same distances [...], and the unit vectors [..., 3] in which they grow: out of the nearest ground."""
+    distance, normal = _found_local(terrain, points, reach, border, True)
+    return distance.view(points.shape[:-1]), normal.view(points.shape)
+
+
+def _found_local(
+    terrain: Terrain | TerrainBatch, points: Tensor, reach: int, border: Border, with_normal: bool
+) -> tuple[Tensor, Tensor]:
     if reach < 1:
         raise TerrainError(f"reach is {reach} cells, expected at least 1")
     heights, min_point, size = _ground(terrain, points, border)
-    with_normal = torch.is_grad_enabled() and points.requires_grad
     rows = points.reshape(heights.shape[0], -1, 3)
-    found = local_distance(rows, heights, min_point, size, terrain.cell, reach, border == "wall", with_normal)
-    return found[0].view(points.shape[:-1])
+    return local_distance(rows, heights, min_point, size, terrain.cell, reach, border == "wall", with_normal)
 
 
 @torch.library.custom_op("parc::local_distance", mutates_args=())

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from parc.character.character import Character
-from parc.errors import CharacterError, FormatError
+from parc.errors import CharacterError, FormatError, SettingsError
 from parc.physics.contract import Contract
-from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.checkpoint import fill, load_checkpoint, save_checkpoint
 from parc.run.distributed import Group
 from parc.track.anatomy import Anatomy
 from parc.track.layout import ObservationLayout
@@ -152,19 +152,19 @@ def load_actor(path: Path | str, character: Character, device: torch.device | st
     tensors, meta = load_checkpoint(path)
     if meta.get("kind") != _KIND:
         raise FormatError(f"{path} holds '{meta.get('kind')}', expected a {_KIND}")
-    if meta["character"] != character.fingerprint:
+    if meta.get("character") != character.fingerprint:
         raise CharacterError(
-            f"{path} was trained for character '{meta['character_name']}' ({meta['character']}), "
+            f"{path} was trained for character '{meta.get('character_name')}' ({meta.get('character')}), "
             f"not for '{character.name}' ({character.fingerprint})"
         )
-    settings = from_dict(TrackerSettings, meta["settings"])
+    try:
+        settings, contract = from_dict(TrackerSettings, meta["settings"]), from_dict(Contract, meta["contract"])
+    except (KeyError, TypeError, AttributeError, SettingsError) as error:
+        raise FormatError(f"the header of {path} describes no tracker this version knows: {error}") from None
     anatomy = Anatomy(character, device)
     layout = ObservationLayout(anatomy, settings.observation)
     symmetry = Symmetry(anatomy, layout, settings.observation) if settings.policy.symmetry == "canonical" else None
     network = MLP(layout.size, settings.policy.hidden, character.num_dof, settings.policy.activation)
     actor = Actor(Normalizer(layout.size), network, symmetry)
-    try:
-        actor.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    except RuntimeError as error:
-        raise FormatError(f"{path} does not fit its own settings: {error}") from error
-    return TrainedActor(actor.to(device).eval(), settings, from_dict(Contract, meta["contract"]), character)
+    fill(actor, {name: tensor.float() for name, tensor in tensors.items()}, path)
+    return TrainedActor(actor.to(device).eval(), settings, contract, character)
