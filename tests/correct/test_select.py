@@ -35,15 +35,17 @@ def test_score_is_penetration_contact_and_incompletion(walk: Clip) -> None:
     assert result.valid.tolist() == [False, measured[1]["tpl"] < 80]
 
 
-def test_a_hovering_candidate_loses_only_with_the_floating_term(walk: Clip) -> None:
+def test_a_hovering_candidate_wins_by_the_papers_heuristic_and_is_not_valid_by_ours(walk: Clip) -> None:
     """Without labels, a body 1 m in the air has neither penetration nor contact loss."""
     hovering = raised(walk, 1.0)
     hovering = replace(hovering, motion=replace(hovering.motion, contacts=torch.zeros_like(hovering.motion.contacts)))
     batch = ClipBatch.stack([raised(walk, -0.002), hovering], BODY)
     reached = torch.tensor([True, True])
     groups = torch.zeros(2, dtype=torch.long)
-    assert select(batch, reached, SelectSettings(floating=0.0)).best(groups) == [[1]]
-    assert select(batch, reached).best(groups) == [[0]]
+    assert select(batch, reached, SelectSettings(floating=0.0, most_floating=10_000)).best(groups) == [[1]]
+    result = select(batch, reached)
+    assert result.best(groups) == [[0]] and result.valid.tolist() == [True, False]
+    assert select(batch, reached, SelectSettings(most_floating=10_000)).valid.all()
 
 
 def test_best_of_each_group_in_order(walk: Clip) -> None:

@@ -3,7 +3,7 @@
     L_motion = L_pen + L_contact + 1000 (end of path not reached)
 
 The paper's losses do not see a body that hangs in the air: a candidate that flies over a void touches nothing and penetrates
-nothing. A term for floating frames is added for that; weight 0 gives the paper's heuristic.
+nothing. A term and a limit for floating frames are added for that; weight 0 and no limit give the paper's heuristic.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from parc.metrics.batch import ClipBatch
-from parc.metrics.flight import flight_error
+from parc.metrics.flight import GRAVITY, flight_error
 from parc.metrics.terrain_fit import contact_loss, penetration_loss
 
 
@@ -26,6 +26,8 @@ class SelectSettings:
     """m of TPL above which a candidate is not valid (released code)"""
     largest_contact: float = 30.0
     """m of TCL above which a candidate is not valid (released code)"""
+    most_floating: int = 5
+    """floating frames above which a candidate is not valid: no motion with more could be followed in simulation"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class Selection:
     score: Tensor
     """[N], lower is better"""
     valid: Tensor
-    """[N] bool: reached the end within both limits"""
+    """[N] bool: reached the end within all limits"""
     penetration: Tensor
     """[N] TPL, m"""
     contact: Tensor
@@ -54,9 +56,9 @@ class Selection:
 def select(batch: ClipBatch, reached: Tensor, settings: SelectSettings = SelectSettings()) -> Selection:
     """Score candidates; `reached` [N] bool says which came to the end of their path."""
     penetration, contact = penetration_loss(batch), contact_loss(batch)
-    score = penetration + contact + settings.incomplete * (~reached)
-    if settings.floating:
-        error, judged = flight_error(batch)
-        score = score + settings.floating * (error * judged).sum(1)
+    error, judged = flight_error(batch)
+    score = penetration + contact + settings.incomplete * (~reached) + settings.floating * (error * judged).sum(1)
+    floating = (judged & (error > GRAVITY / 2)).sum(1)
     valid = reached & (penetration < settings.largest_penetration) & (contact < settings.largest_contact)
+    valid &= floating <= settings.most_floating
     return Selection(score, valid, penetration, contact)

@@ -20,13 +20,13 @@ from parc.generate.feature import FeatureLayout
 from parc.generate.frame import CanonicalFrame, FrameState
 from parc.generate.probe import Probe
 from parc.generate.table import FPS
-from parc.terrain.distance import signed_distance_local
+from parc.terrain.support import distances
 from parc.terrain.terrain import TerrainBatch
 
 FALL_PER_FRAME = 9.81 / FPS**2
 """m by which a falling body's step grows from frame to frame"""
 AIRBORNE = 0.05
-"""m from the ground: the nearest point of a body in flight is farther"""
+"""m from ground that carries: the nearest point of a body in flight is farther"""
 PATCH = 0.02
 """m: sole points this much farther from the ground than the lowest may be the ones that stand"""
 
@@ -121,7 +121,7 @@ class GroundTerms(NamedTuple):
     own_contact: Tensor
     """the same with the model's own labels: a label must be true"""
     flight: Tensor
-    """departure from free fall of the centre of mass while nothing touches the ground, frames^2 of 9.81 m/s2"""
+    """departure from free fall of the centre of mass while nothing carries the body, frames^2 of 9.81 m/s2"""
 
 
 def ground_terms(
@@ -129,21 +129,21 @@ def ground_terms(
 ) -> GroundTerms:
     """For a window [B, K, T, ...] in the frame [B]; labels [B, K, T, bodies]."""
     world = frame.points_to_world(world_points(probe.surface, posed.pose))
-    distance = signed_distance_local(patch, world, 1, "open")
+    distance, carrying = distances(patch, world)
     above = min_per_body(probe.surface, distance).clamp_min(0)
     depth = (-distance).clamp_min(0)
     return GroundTerms(
         penetration=depth.sum(-1).mean(-1),
         contact=(above * recorded_label).mean((-1, -2)),
         own_contact=(above.clamp_max(0.5) * label).mean((-1, -2)),
-        flight=flight_departure(posed.pose, above.amin(-1), probe).mean(-1),
+        flight=flight_departure(posed.pose, carrying.amin(-1), probe).mean(-1),
     )
 
 
 def flight_departure(pose: BodyPose, nearest: Tensor, probe: Probe) -> Tensor:
     """(a_z / g + 1)^2, limited, of the centre of mass in frames [..., T-2] that are airborne with their neighbours.
 
-    Pose [..., T, ...]; nearest [..., T]: distance of the body's nearest point to the ground.
+    Pose [..., T, ...]; nearest [..., T]: distance of the body's nearest point to ground that carries.
     """
     height = ((pose.pos + rotation.matrix_rotate(pose.rot, probe.centre))[..., 2] * probe.mass).sum(-1)
     step = height[..., 1:] - height[..., :-1]
