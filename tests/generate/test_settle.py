@@ -5,6 +5,7 @@ import torch
 
 from parc.character import humanoid
 from parc.character.kinematics import BodyPose
+from parc.character.surface import world_points
 from parc.generate.frame import FrameState
 from parc.generate.loss import FALL_PER_FRAME
 from parc.generate.probe import probe_points, sole_points
@@ -86,3 +87,14 @@ def test_rising_ground_raises_a_fallen_body_by_steps():
     rise = fall(standing(heights, ahead), terrain=TerrainBatch.stack([Terrain(LEDGE.clone(), torch.zeros(2))]))
     assert rise[5] < -0.1 and rise[-1] == pytest.approx(0, abs=1e-6)
     assert rise.diff().max() <= PUSH + 1e-6
+
+
+def test_a_face_beside_it_carries_no_body():
+    """2 cm from a wall four metres high, a body that is lifted as planned would be near the ground all the time."""
+    wall = torch.where(torch.arange(12)[:, None] < 6, 0.0, 4.0).expand(12, 12)
+    pose = standing(1.0 + 0.03 * torch.arange(12))
+    front = world_points(probe_points(humanoid(), torch.device("cpu")).surface, pose)[..., 0].max()
+    beside = BodyPose(pose.pos + torch.tensor([6 * 0.4 - 0.2 - 0.02, 0.0, 0.0]) - torch.tensor([front, 0.0, 0.0]), pose.rot)
+    t = torch.arange(1, 11)
+    expected = -(1 - SLACK) * FALL_PER_FRAME * t * (t + 1) / 2
+    torch.testing.assert_close(fall(beside, terrain=TerrainBatch.stack([Terrain(wall.clone(), torch.zeros(2))])), expected)

@@ -31,7 +31,7 @@ class ScoreWeights:
     """per m/frame3 beyond `jerk_allowed`, summed over frames and bodies"""
     jerk_allowed: float = 0.2
     """m/frame3"""
-    flight: float = 0.3
+    flight: float = 3.0
     """per frame of full departure from free fall"""
     progress: float = 3.0
     """per m towards the target"""

@@ -1,8 +1,8 @@
-"""What touches nothing falls: a repair of bodies that hover, glide off ledges or hang over voids.
+"""What nothing carries falls: a repair of bodies that hover, glide off ledges, hang over voids or are lifted beside walls.
 
-A body with nothing near the ground is free. Its centre of mass c then accelerates with gravity, whatever was planned; the
-planned acceleration counts only within `SLACK` of free fall, so that a true flight is left alone. A body that is carried keeps
-its planned motion, moved by what it has fallen:
+A body with nothing near ground that carries (`parc.terrain.support`) is free. Its centre of mass c then accelerates with
+gravity, whatever was planned; the planned acceleration counts only within `SLACK` of free fall, so that a true flight is left
+alone. A body that is carried keeps its planned motion, moved by what it has fallen:
 
     free:     c_t = 2 c_{t-1} - c_{t-2} + clamp(h_t - 2 h_{t-1} + h_{t-2}, -(1 + SLACK) G, -(1 - SLACK) G)
     carried:  c_t = h_t + c_{t-1} - h_{t-1}
@@ -20,8 +20,8 @@ from parc.character.kinematics import BodyPose
 from parc.character.surface import world_points
 from parc.generate.loss import FALL_PER_FRAME
 from parc.generate.probe import Probe, probe_points
-from parc.terrain.distance import signed_distance_local
 from parc.terrain.heightmap import heights_at
+from parc.terrain.support import carrying_distance
 from parc.terrain.terrain import TerrainBatch
 
 SLACK = 0.3
@@ -43,7 +43,7 @@ def settle(character: Character, pose: BodyPose, past_pose: BodyPose, has_past: 
     """
     probe = probe_points(character, pose.pos.device)
     points = world_points(probe.surface, pose).unflatten(0, (len(terrain), -1))
-    distance = signed_distance_local(terrain, points, 1, "open").flatten(0, 1).amin(-1)
+    distance = carrying_distance(terrain, points).flatten(0, 1).amin(-1)
     free = ((distance - CARRIED) / (FREE - CARRIED)).clamp(0, 1)
     gap = (points[..., 2] - heights_at(terrain, points[..., :2])).flatten(0, 1)
     room = torch.where(gap > -WALL, gap, ROOM).amin(-1).clamp_min(0)
