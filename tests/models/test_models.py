@@ -47,7 +47,7 @@ def test_the_motions_were_recorded_in_simulation_and_stand_on_their_ground() -> 
     some = [motions[i] for i in range(0, len(motions), 40)]
     assert all(c.provenance.source == "simulation" and c.provenance.parent and c.provenance.models["tracker"] for c in some)
     for losses in measure_clips(some, humanoid()):
-        assert losses["pen_mm"] < 1.0 and losses["foot_skate"] < 20 and losses["floating"] < 1
+        assert losses["pen_mm"] < 1.0 and losses["foot_skate"] < 20 and losses["floating"] < 5
 
 
 def test_the_tracker_repeats_recorded_motions_with_feet_that_stand() -> None:

@@ -26,8 +26,8 @@ class SelectSettings:
     """m of TPL above which a candidate is not valid (released code)"""
     largest_contact: float = 30.0
     """m of TCL above which a candidate is not valid (released code)"""
-    most_floating: int = 5
-    """floating frames above which a candidate is not valid: no motion with more could be followed in simulation"""
+    most_floating: int = 6
+    """floating frames above which a candidate is not valid; a foot that pushes off a wall's face gives six at most"""
 
 
 @dataclass(frozen=True, eq=False)

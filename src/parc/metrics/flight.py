@@ -5,7 +5,8 @@ that carries (`parc.terrain.support`): rising along a wall that no hand has reac
 accelerate at -9.81 m/s2: the acceleration at an unsupported frame is that of the parabola fitted to the unbroken unsupported
 frames up to three before and after it (at least four of them, or the frame is not judged). A frame *floats* when it is judged
 and its acceleration is off by more than half of g: gliding off a ledge, flying over a void and being lifted beside a wall are
-seen by this, while penetration and contact losses see none of them.
+seen by this, while penetration and contact losses see none of them. A foot that runs up a wall's face for a moment counts as
+floating, too: friction there is not looked at.
 """
 
 import torch
