@@ -57,6 +57,8 @@ class NativeWorld(World):
 
     @torch.no_grad()
     def reset(self, mask: Tensor, qpos: Tensor, qvel: Tensor) -> None:
+        if not mask.any():
+            return
         bad = out_of_bounds(qpos, qvel)
         taken = mask & ~bad
         self._qpos[taken], self._qvel[taken] = qpos[taken].double(), qvel[taken].double()
