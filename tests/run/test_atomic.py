@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic import remove_leftovers, write_bytes_atomically
 
 
 def test_writes_and_replaces(tmp_path):
@@ -50,3 +50,11 @@ def test_new_files_may_be_read_by_whom_other_files_may_be_read(tmp_path):
     write_bytes_atomically(tmp_path / "a.bin", b"")
     (tmp_path / "b.bin").write_bytes(b"")
     assert stat.S_IMODE((tmp_path / "a.bin").stat().st_mode) == stat.S_IMODE((tmp_path / "b.bin").stat().st_mode)
+
+
+def test_leftovers_go_and_files_stay(tmp_path):
+    write_bytes_atomically(tmp_path / "deep" / "a.bin", b"kept")
+    (tmp_path / "deep" / ".a.bin.0123456789ab.part").write_bytes(b"half")
+    (tmp_path / "mine.part").write_bytes(b"kept")
+    remove_leftovers(tmp_path)
+    assert sorted(f.name for f in tmp_path.rglob("*") if f.is_file()) == ["a.bin", "mine.part"]

@@ -55,7 +55,7 @@ from parc.loop.sources import RunSources, prepare
 from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
 from parc.record.record import record_dataset
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic import remove_leftovers, write_bytes_atomically
 from parc.run.workers import Workers, WorkersState
 from parc.track.followed import shares_followed
 from parc.track.train import ACTOR, CHECKPOINT
@@ -90,6 +90,7 @@ def run_loop(
     settings, sources = prepare(settings, sources, character)
     try:
         with locked(folder), _threads(settings.torch_threads):
+            remove_leftovers(folder)
             write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources), indent=1).encode())
             return _Run(folder, settings, sources, character, str(device), machines).all(after_iteration)
     except OSError as error:

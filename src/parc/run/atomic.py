@@ -10,7 +10,7 @@ import secrets
 from pathlib import Path
 
 TEMPORARY_SUFFIX = ".part"
-"""How the names of temporary files end; a killed process may leave one behind, and it is safe to delete."""
+"""How the names of temporary files end; a killed process may leave one behind (`remove_leftovers`)."""
 
 
 def write_bytes_atomically(path: Path | str, data: bytes) -> None:
@@ -33,6 +33,12 @@ def write_bytes_atomically(path: Path | str, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what killed writers left below a folder in which nobody else is writing."""
+    for file in folder.rglob(f".*{TEMPORARY_SUFFIX}"):
+        file.unlink(missing_ok=True)
 
 
 def _flush_folder(folder: Path) -> None:
