@@ -13,6 +13,7 @@ from parc.dataset import Clip, save_clip
 from parc.dataset.stroll import stroll
 from parc.path import TerrainPath
 from parc.terrain import Terrain
+from parc.view.studio.stopwatch import place_on_screen
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -117,17 +118,7 @@ class Person:
 
     def place(self, point) -> tuple[float, float]:
         """Where on the screen a point of the world is."""
-        camera = self.page.client.camera
-        w, x, y, z = camera.wxyz
-        turn = np.array([
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ])  # fmt: skip
-        right, down, ahead = turn.T @ (np.asarray(point, float) - camera.position)
-        box = self.tab.locator("canvas").first.bounding_box()
-        scale = 0.5 * box["height"] / np.tan(camera.fov / 2)
-        return box["x"] + box["width"] / 2 + scale * right / ahead, box["y"] + box["height"] / 2 + scale * down / ahead
+        return place_on_screen(self.page.client.camera, self.tab.locator("canvas").first.bounding_box(), point)
 
     def cell_place(self, cell: tuple[int, int]) -> tuple[float, float]:
         terrain = self.document.terrain

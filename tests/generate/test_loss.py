@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from parc.character import humanoid, rotation, world_points
+from parc.character.kinematics import BodyPose
 from parc.generate import loss
 from parc.generate.feature import Statistics
-from parc.generate.frame import CanonicalFrame
+from parc.generate.frame import CanonicalFrame, FrameState
 from parc.generate.objective import FastObjective, PaperObjective
 from parc.generate.probe import probe_points, sole_points
 from parc.terrain.terrain import Terrain, TerrainBatch
@@ -85,6 +86,22 @@ def test_free_fall_is_free_and_hovering_is_not(layout, window):
 
     assert cost(-0.5 * 9.81 * t**2) < 1e-3
     assert cost(0 * t) == pytest.approx(0.5 * 11 / 11, rel=0.05)
+
+
+def test_a_wall_beside_a_body_does_not_excuse_it_from_falling():
+    """Lifted at a steady rate 2 cm from a face: half a unit for every frame, as over a void."""
+    body, probe = humanoid(), probe_points(humanoid(), CPU)
+    rise = 0.03 * torch.arange(13.0)
+    root, eye = torch.stack([0 * rise, 0 * rise, 2.0 + rise], -1), torch.eye(3)
+    state = FrameState(root, eye.expand(13, 3, 3), eye.expand(13, 14, 3, 3), torch.zeros(13, 15))
+    pose = BodyPose(*(part[None, None] for part in state.body_pose(body)))
+    front = float(world_points(probe.surface, pose)[..., 0].max())
+    heights = torch.where(torch.arange(40)[:, None] < 20, 0.0, 9.0).expand(40, 40).clone()
+    wall = TerrainBatch.stack([Terrain(heights, torch.tensor([front + 0.02 - 20 * 0.4 + 0.2, -8.0]))])
+    posed = loss.Posed(state, pose, pose.pos[..., 1:, :])
+    label = torch.zeros(1, 1, 13, 15)
+    terms = loss.ground_terms(posed, label, label, wall, CanonicalFrame(torch.zeros(1, 3), torch.zeros(1)), probe)
+    assert float(terms.flight) == pytest.approx(0.5, rel=1e-3) and float(terms.penetration) == 0
 
 
 def test_penetration_and_contact_by_hand(layout, window):

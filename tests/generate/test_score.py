@@ -3,7 +3,13 @@
 import pytest
 import torch
 
-from parc.generate.score import ScoreWeights, departure
+from parc.character import humanoid
+from parc.character.kinematics import BodyPose
+from parc.character.surface import world_points
+from parc.generate.frame import FrameState
+from parc.generate.probe import probe_points
+from parc.generate.score import ScoreWeights, departure, score_window
+from parc.terrain.terrain import Terrain, TerrainBatch
 
 
 def test_departure_counts_metres_beside_and_below_the_path_beyond_what_is_allowed():
@@ -18,3 +24,22 @@ def test_departure_counts_metres_beside_and_below_the_path_beyond_what_is_allowe
         ]
     )
     assert departure(root, on_path, weights).tolist() == pytest.approx([0.0, 2 * 0.5, 3 * 0.3, 0.0], abs=1e-6)
+
+
+def test_being_lifted_beside_a_wall_has_the_price_of_hovering_and_falling_there_none():
+    body, t = humanoid(), torch.arange(13.0)
+    eye = torch.eye(3)
+
+    def price(rise: torch.Tensor) -> float:
+        root = torch.stack([0 * t, 0 * t, 3.0 + rise], -1)
+        state = FrameState(root, eye.expand(13, 3, 3), eye.expand(13, 14, 3, 3), torch.zeros(13, 15))
+        pose = BodyPose(*(part[None] for part in state.body_pose(body)))
+        front = float(world_points(probe_points(body, root.device).surface, pose)[..., 0].max())
+        heights = torch.where(torch.arange(40)[:, None] < 20, 0.0, 9.0).expand(40, 40).clone()
+        wall = TerrainBatch.stack([Terrain(heights, torch.tensor([front + 0.02 - 20 * 0.4 + 0.2, -8.0]))])
+        rest = pose, torch.zeros(1, 13, 15), pose.pos[:, :2], torch.zeros(()), torch.tensor([[1.0, 0.0]]), wall
+        with_it, without = (float(score_window(body, *rest, ScoreWeights(flight=w))) for w in (2.0, 0.0))
+        return with_it - without
+
+    assert price(0.03 * t) == pytest.approx(2.0 * 0.5 * 11, rel=1e-3)
+    assert price(0.03 * t - 0.5 * 9.81 * (t / 30) ** 2) == pytest.approx(0, abs=1e-2)
