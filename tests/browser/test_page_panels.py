@@ -54,29 +54,6 @@ def test_the_figure_stands_where_the_slider_says(person) -> None:
     assert hit is not None and hit[1] == "head"
 
 
-def test_sliders_follow_the_history(person) -> None:
-    person.open("walk_up")
-    before = person.document.clip.motion
-    person.go_to("Edit")
-    person.unfold("Root")
-    person.unfold("Joint")
-    person.fill("z, m", 0.3)
-    wait_for(lambda: person.document.clip.motion is not before)
-    person.fill("Angle 1, deg", 20)
-    wait_for(lambda: person.session.can_undo == "bend torso")
-    person.fill("z, m", 0.1)
-    wait_for(lambda: person.session.can_undo == "offset root")
-    rise = person.document.clip.motion.root_pos - before.root_pos
-    assert float(rise[30, 2]) == pytest.approx(0.4, abs=1e-5), "0.3, and 0.1 more"
-    for _ in range(3):
-        person.session.undo()
-    wait_for(lambda: [person.field(label).input_value() for label in ("z, m", "Angle 1, deg")] == ["0", "0"])
-    assert person.document.clip.motion is before
-    person.fill("x, m", 0.2)
-    wait_for(lambda: person.document.clip.motion is not before)
-    assert float(person.document.clip.motion.root_pos[30, 2]) == float(before.root_pos[30, 2])
-
-
 def test_a_job_is_in_sight_wherever_the_panel_is_scrolled_to(person) -> None:
     person.open("walk_up")
     person.go_to("Make")
