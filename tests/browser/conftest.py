@@ -1,7 +1,7 @@
 """A studio with two small clips and an untrained generator, and a person with a browser in front of it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -92,8 +92,11 @@ class Person:
     def go_to(self, name: str) -> None:
         self.tab.get_by_role("tab", name=name, exact=True).click()
 
-    def unfold(self, name: str) -> None:
-        self.tab.get_by_text(name, exact=True).last.click()
+    def unfold(self, name: str, label: str) -> None:
+        """Open the folder that holds a field, unless it is open."""
+        if not self.field(label).is_visible():
+            self.tab.get_by_text(name, exact=True).last.click()
+            self.field(label).wait_for()
 
     def press(self, name: str) -> None:
         self.tab.get_by_role("button", name=name, exact=True).click()
@@ -104,8 +107,11 @@ class Person:
         return beside.locator("input:not([type=hidden])").first
 
     def fill(self, label: str, value: object) -> None:
+        """Type over what is there, key by key: number boxes tell what was replaced by where the caret was at the last key."""
         box = self.field(label)
-        box.fill(str(value))
+        box.press("Control+a")
+        box.press("Delete")
+        box.press_sequentially(str(value))
         box.press("Enter")
 
     def choose(self, label: str, option: str) -> None:
@@ -126,6 +132,20 @@ class Person:
 
     def click_cell(self, cell: tuple[int, int], done: Callable[[], object]) -> None:
         self.click_until(lambda: self.cell_place(cell), done)
+
+    def drag(self, cells: Sequence[tuple[int, int]]) -> None:
+        """Shift held, the mouse over these cells in straight lines."""
+        corners = np.array([self.cell_place(cell) for cell in cells])
+        at = np.linspace(0, len(corners) - 1, 14)
+        mouse = self.tab.mouse
+        self.tab.keyboard.down("Shift")
+        mouse.move(*corners[0])
+        mouse.down()
+        for x, y in zip(*(np.interp(at, range(len(corners)), column) for column in corners.T), strict=True):
+            mouse.move(x, y)
+            self.tab.wait_for_timeout(40)
+        mouse.up()
+        self.tab.keyboard.up("Shift")
 
     def click_until(self, place: Callable[[], tuple[float, float]], done: Callable[[], object], tries: int = 8) -> None:
         """Click, and click again where nothing has come of it for a while.

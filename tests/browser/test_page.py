@@ -75,16 +75,7 @@ def test_raise_a_cell_by_clicking_and_undo(person) -> None:
 def test_drag_paints_one_stroke(person) -> None:
     person.use_tool("raise")
     before, camera = person.document.terrain, np.array(person.page.client.camera.position)
-    mouse = person.tab.mouse
-    person.tab.keyboard.down("Shift")
-    mouse.move(*person.cell_place((5, 5)))
-    mouse.down()
-    for j in np.linspace(5, 10, 14):
-        x, y = np.array(person.cell_place((5, int(j)))) * (1 - j % 1) + np.array(person.cell_place((5, int(j) + 1))) * (j % 1)
-        mouse.move(x, y)
-        person.tab.wait_for_timeout(40)
-    mouse.up()
-    person.tab.keyboard.up("Shift")
+    person.drag([(5, 5), (5, 11)])
     wait_for(lambda: int((person.document.terrain.heights != before.heights).sum()) >= 4)
     person.settle()
     np.testing.assert_allclose(person.page.client.camera.position, camera, atol=1e-6)
@@ -109,16 +100,7 @@ def test_waypoints_and_a_drawn_path(person) -> None:
     person.click_cell((4, 4), lambda: person.document.path is not None)
     person.click_cell((9, 4), lambda: len(person.document.path) == 2)
     assert person.document.path.length == pytest.approx(5 * 0.4, abs=0.1)
-    mouse = person.tab.mouse
-    person.tab.keyboard.down("Shift")
-    mouse.move(*person.cell_place((4, 8)))
-    mouse.down()
-    a, b = np.array(person.cell_place((4, 8))), np.array(person.cell_place((11, 8)))
-    for t in np.linspace(0, 1, 14):
-        mouse.move(*(a + t * (b - a)))
-        person.tab.wait_for_timeout(40)
-    mouse.up()
-    person.tab.keyboard.up("Shift")
+    person.drag([(4, 8), (11, 8)])
     wait_for(lambda: len(person.document.path) > 5)
     person.settle()
     nodes = person.document.path.nodes
@@ -152,6 +134,35 @@ def test_edit_cut_and_mirror(person) -> None:
     wait_for(lambda: person.document.clip is not before)
     torch.testing.assert_close(person.document.clip.motion.root_pos[:, 1], -before.motion.root_pos[:, 1])
     snap(person, "edit")
+
+
+def test_stitch_the_other_clip_to_this_one(person) -> None:
+    person.open("stroll_flat")
+    person.open("walk_up")
+    first, second = person.document.clip, person.document.clips[0]
+    person.go_to("Edit")
+    wait_for(lambda: person.field("Followed by").input_value() == "1. stroll_flat")
+    person.fill("Blend, frames", 8)
+    person.press("Stitch")
+    wait_for(lambda: person.document.clip is not first)
+    made = person.document.clip
+    frames = len(first.motion)
+    assert made.name == "walk_up" and made.provenance.edits[-1] == "stitch stroll_flat"
+    assert len(made.motion) == frames + len(second.motion) - 1 and len(person.document.clips) == 2
+    torch.testing.assert_close(made.motion.root_pos[:frames], first.motion.root_pos)
+    gone = second.motion.root_pos[-1] - second.motion.root_pos[8]
+    torch.testing.assert_close(
+        (made.motion.root_pos[-1] - made.motion.root_pos[frames + 7]).norm(), gone.norm(), atol=0.02, rtol=0
+    )
+    assert made.motion.root_pos[:, 0].max() > first.motion.root_pos[:, 0].max() + 1.0
+    assert bool(made.terrain.contains(made.motion.root_pos[:, :2]).all())
+    assert person.document.path is made.path and made.path.length > 4.0
+    person.tab.get_by_text(f"{len(made.motion)} frames").wait_for()
+    person.fill("Frame", len(made.motion) - 1)
+    wait_for(lambda: person.page.frame() == len(made.motion) - 1)
+    snap(person, "stitched")
+    person.press("Undo: stitch stroll_flat")
+    wait_for(lambda: person.document.clip is first)
 
 
 def test_correct_with_progress_and_stop(person) -> None:

@@ -70,10 +70,9 @@ def someone(driver):
 
 def stand(someone):
     someone.go_to("Live")
-    someone.unfold("Planning")
+    someone.unfold("Planning", "Plans tried")
     someone.fill("Plans tried", 1)
     wait_for(lambda: someone.page.live.settings().planner.candidates == 1)
-    someone.unfold("Planning")
     someone.press("Stand on the stage")
     drive = someone.session.drive
     wait_for(lambda: drive.view is not None)
@@ -107,6 +106,42 @@ def test_drive_to_a_clicked_goal(someone) -> None:
     assert nearest < 0.9
     someone.press("Leave the stage")
     wait_for(lambda: not drive.is_running)
+
+
+def test_drive_along_a_drawn_line(someone) -> None:
+    """Round a corner: who goes straight to the end of the line misses the corner by 0.85 m."""
+    drive = stand(someone)
+    someone.use_tool("go there")
+    someone.settle()
+    cells = [(8, 8), (11, 8), (11, 11)]
+    line = 0.4 * np.array(cells)
+    track: list[np.ndarray] = []
+    unlisten = someone.session.listen(
+        lambda change: track.append(drive.view.pos[0, :2]) if change == "live" and drive.view is not None else None
+    )
+    for _ in range(4):
+        someone.drag(cells)
+        end = time.monotonic() + 6.0
+        while drive.view.wish != "line" and time.monotonic() < end:
+            time.sleep(0.02)
+        if drive.view.wish == "line":
+            break
+    np.testing.assert_allclose(drive.view.goal, line[-1], atol=0.15)
+    someone.tab.get_by_text("follows the line").wait_for()
+    snap(someone, "live_line")
+    wait_for(lambda: drive.view.wish == "stay")
+    unlisten()
+    went = np.array(track)
+    for place in line:
+        assert np.linalg.norm(went - place, axis=-1).min() < 0.6, place
+    assert off_line(went, line).max() < 0.7
+
+
+def off_line(points: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """m of points [N, 2] from a line through [K, 2]."""
+    starts, ways = line[:-1], np.diff(line, axis=0)
+    share = np.clip(((points[:, None] - starts) * ways).sum(-1) / (ways**2).sum(-1), 0, 1)
+    return np.linalg.norm(starts + share[..., None] * ways - points[:, None], axis=-1).min(-1)
 
 
 def test_pushes_keys_and_edits_while_it_runs(someone) -> None:

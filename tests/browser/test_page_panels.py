@@ -1,10 +1,13 @@
 """Panels of the real page that hold something of their own: sliders, the camera, the progress of a job, files of ground."""
 
+import math
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from parc.character import humanoid
@@ -54,6 +57,66 @@ def test_the_figure_stands_where_the_slider_says(person) -> None:
     assert hit is not None and hit[1] == "head"
 
 
+def test_sliders_follow_the_history(person) -> None:
+    person.open("walk_up")
+    before = person.document.clip.motion
+    person.go_to("Edit")
+    person.unfold("Root", "z, m")
+    person.unfold("Joint", "Angle 1, deg")
+    person.fill("z, m", 0.3)
+    wait_for(lambda: person.document.clip.motion is not before)
+    person.fill("Angle 1, deg", 20)
+    wait_for(lambda: person.session.can_undo == "bend torso")
+    person.fill("z, m", 0.1)
+    wait_for(lambda: person.session.can_undo == "offset root")
+    rise = person.document.clip.motion.root_pos - before.root_pos
+    assert float(rise[30, 2]) == pytest.approx(0.4, abs=1e-5), "0.3, and 0.1 more"
+    for _ in range(3):
+        person.session.undo()
+    wait_for(lambda: [person.field(label).input_value() for label in ("z, m", "Angle 1, deg")] == ["0", "0"])
+    assert person.document.clip.motion is before
+    person.fill("x, m", 0.2)
+    wait_for(lambda: person.document.clip.motion is not before)
+    assert float(person.document.clip.motion.root_pos[30, 2]) == float(before.root_pos[30, 2])
+
+
+def test_what_waits_for_its_turn_is_not_lost(person) -> None:
+    """The page is busy while root, joint, root, another body and the frame are set one after the other."""
+    person.open("walk_up")
+    before = person.document.clip.motion
+    person.go_to("Edit")
+    person.unfold("Root", "z, m")
+    person.unfold("Joint", "Angle 1, deg")
+    edit, busy = person.page.edit, threading.Event()
+    person.page.later(busy.wait)
+    try:
+        for slider, label, value in (
+            (edit._root[2], "z, m", 0.3),
+            (edit._angles[0], "Angle 1, deg", 20),
+            (edit._root[2], "z, m", 0.1),
+        ):
+            person.fill(label, value)
+            wait_for(lambda control=slider.control, value=value: control.value == value)
+        person.choose("Body", "head")
+        wait_for(lambda: edit._body.control.value == "head")
+        person.fill("Frame", 12)
+        wait_for(lambda: person.page.play._slider.value == 12)
+        assert person.document.clip.motion is before
+    finally:
+        busy.set()
+    person.settle()
+    assert person.page.frame() == 12
+    made = person.document.clip
+    rise = made.motion.root_pos - before.root_pos
+    assert float(rise[30, 2]) == pytest.approx(0.4, abs=1e-5)
+    torso = humanoid().index("torso") - 1
+    turned = 2 * torch.arccos((made.motion.joint_rot[30, torso] * before.joint_rot[30, torso]).sum().abs().clamp(max=1))
+    assert math.degrees(float(turned)) == pytest.approx(20.0, abs=0.1)
+    others = [k for k in range(before.joint_rot.shape[1]) if k != torso]
+    assert torch.equal(made.motion.joint_rot[:, others], before.joint_rot[:, others])
+    assert edit._body.value == "head" and not any(slider.control.value for slider in (*edit._root, *edit._angles))
+
+
 def test_a_job_is_in_sight_wherever_the_panel_is_scrolled_to(person) -> None:
     person.open("walk_up")
     person.go_to("Make")
@@ -94,7 +157,7 @@ def test_ground_of_files_that_are_too_large_or_none(person, tmp_path: Path) -> N
 def test_a_box_by_its_corners(person) -> None:
     person.go_to("Terrain")
     person.fill("Height, m", 0.6)
-    person.unfold("Change the whole")
+    person.unfold("Change the whole", "Cells")
     person.press("Box on these cells, at the brush's height")
     wait_for(lambda: float(person.document.terrain.heights.max()) == pytest.approx(0.6))
     assert (person.document.terrain.heights > 0.3).nonzero().amax(0).tolist() == [7, 7]

@@ -42,6 +42,9 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path: Path, capsys) -> None
         (["studio", "--terrain", str(tmp_path / "t.terrain")], "t.terrain"),
         (["studio", "--generator", str(not_a_generator)], "g.safetensors"),
         (["studio", "--port", "99999"], "port 99999"),
+        (["bench", "studio", "--size", "0", "0"], "a window of 0 x 0 pixels was asked for, expected 800 x 500 to 8192 x 8192"),
+        (["bench", "studio", "--size", "-5", "600"], "a window of -5 x 600 pixels"),
+        (["bench", "studio", "--size", "1280", "8193"], "a window of 1280 x 8193 pixels"),
     ):
         assert main(words) == 2
         assert sentence in capsys.readouterr().err

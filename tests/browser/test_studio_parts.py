@@ -11,6 +11,7 @@ from parc.errors import MotionError, SettingsError
 from parc.terrain import Terrain
 from parc.terrain.mesh import terrain_mesh
 from parc.view.studio import retouch
+from parc.view.studio.analysis import Analyst
 from parc.view.studio.brush import Brush, paint
 from parc.view.studio.cast import Casting
 from parc.view.studio.curve import clip_curves, derivative, ramp_colours
@@ -121,6 +122,15 @@ def test_curves_know_depth(walk) -> None:
     assert deeper[12:28] == pytest.approx(50, abs=12)
     assert below.depth.shape == (len(walk.motion), BODY.num_bodies)
     assert all(len(values) == len(walk.motion) for values in below.values.values())
+
+
+def test_the_analyst_can_be_waited_for(walk) -> None:
+    found: list[object] = []
+    analyst = Analyst(humanoid(), lambda: found.append(analyst.latest.clip))
+    assert not analyst.wait(0.0)
+    analyst.look_at(walk)
+    analyst.close()
+    assert analyst.wait(60.0) and found in ([], [walk])
 
 
 def test_other_grounds_lie_beside_and_do_not_overlap(walk) -> None:

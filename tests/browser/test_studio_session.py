@@ -241,6 +241,7 @@ def test_hesitation_and_stitching(session: Session, walk) -> None:
     frames = len(session.document.active_clip().motion)
     joined = session.edit.stitch(1)
     assert len(joined.motion) == frames + len(session.document.clips[1].motion) - 1
+    assert session.document.path is joined.path and session.document.terrain is joined.terrain
 
 
 @pytest.mark.parametrize("suffix", [".motion", ".pkl", ".bvh", ".glb"])

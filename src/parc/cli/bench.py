@@ -86,7 +86,7 @@ class BenchCorrect(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class BenchTracker(Command):
-    """Training a tracker: milliseconds of each stage, samples a second in all."""
+    """Training a tracker: milliseconds of each stage, samples a second in all; on the CPU also the rate of one character."""
 
     worlds: int = 0
     """characters at once; 0: 64 on the CPU, 8192 on a GPU"""
@@ -110,7 +110,7 @@ class BenchStudio(Command):
     clicks: int = 30
     """of each kind"""
     size: tuple[int, int] = (1280, 800)
-    """of the window, pixels"""
+    """of the window, pixels; 800 500 at least"""
 
     def run(self) -> dict[str, Any]:
         from parc.errors import SettingsError

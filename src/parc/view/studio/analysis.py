@@ -26,7 +26,8 @@ class Analyst:
         self._clip: Clip | None = None
         self._wake = threading.Condition()
         self._closed = False
-        threading.Thread(target=self._run, name="studio analyst", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="studio analyst", daemon=True)
+        self._thread.start()
 
     def look_at(self, clip: Clip | None) -> None:
         with self._wake:
@@ -37,6 +38,11 @@ class Analyst:
         with self._wake:
             self._closed = True
             self._wake.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the thread has ended within the time, after `close`."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         done: Clip | None = None

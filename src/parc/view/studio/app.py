@@ -66,6 +66,7 @@ class Studio:
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
         self.pages: dict[int, Page] = {}
+        self._leaving: list[Page] = []
         self._names: dict[int, str] = {}
         self.token = settings.token or (secrets.token_urlsafe(24) if settings.needs_token else None)
         if self.token is not None:
@@ -111,7 +112,9 @@ class Studio:
     def close(self) -> None:
         if self._gate is not None:
             self._gate.close()
-        for page in list(self.pages.values()):
+        with self._lock:
+            pages = [*self.pages.values(), *self._leaving]
+        for page in pages:
             page.close()
         for session in self._sessions.values():
             session.drive.stop()
@@ -120,6 +123,8 @@ class Studio:
             job.stop()
         for job in running:
             job.wait(10.0)
+        for page in pages:  # a thread that still computes when the interpreter ends takes the process down with it
+            page.wait(10.0)
         self._server.stop()
 
     def _connect(self, client: ClientHandle) -> None:
@@ -137,6 +142,9 @@ class Studio:
         with self._lock:
             page = self.pages.pop(client.client_id, None)
             self._names.pop(client.client_id, None)
+            self._leaving = [left for left in self._leaving if not left.wait(0.0)]
+            if page is not None:
+                self._leaving.append(page)
         if page is not None:
             page.close()
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from parc.character import humanoid
-from parc.dataset import save_clip
+from parc.dataset import Clip, save_clip
 from parc.dataset.stroll import stroll
 from parc.errors import SettingsError
 from parc.models import shipped_generator, shipped_tracker
@@ -26,6 +26,8 @@ from parc.view.studio.page import Page
 from parc.view.studio.stopwatch import Stopwatch, place_on_screen
 
 _FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+_SMALLEST, _LARGEST = (800, 500), 8192
+"""of the window, pixels"""
 _CELL = (3, 11)
 """that is raised and lowered again; nobody walks there"""
 
@@ -36,6 +38,9 @@ def bench_studio(clicks: int = 30, size: tuple[int, int] = (1280, 800)) -> dict[
     `shown` is from the press in the browser to the first picture that differs, `server` from the arrival of the click at the
     studio to the end of the work it asked for. Clicks that the browser lost are counted, not timed.
     """
+    if not all(low <= side <= _LARGEST for low, side in zip(_SMALLEST, size, strict=True)):
+        expected = f"{_SMALLEST[0]} x {_SMALLEST[1]} to {_LARGEST} x {_LARGEST}"
+        raise SettingsError(f"a window of {size[0]} x {size[1]} pixels was asked for, expected {expected}")
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
@@ -92,7 +97,7 @@ class _Visitor:
             plan = {"plan_ms": 1000 * view.plan_p50, "late_plans": view.stalls}
             result["driving"] = {"wall_per_simulated_second": view.pace, "simulated_s": view.seconds, **plan}
         drive.stop()
-        for name, start in (("generating", self._generate), ("simulating", self._session.make.track)):
+        for name, start in (("generating", self._generate), ("simulating", self._simulate)):
             result[f"raise_cell_while_{name}"] = self._timed(clicks, *raised, after=self._session.undo, beside=start)
             self._session.make.stop()
             self._until(lambda: not self._session.make.is_busy)
@@ -172,6 +177,11 @@ class _Visitor:
     def _generate(self) -> Job:
         return self._session.make.generate(GenerateSettings(batch=32, seconds=60.0))
 
+    def _simulate(self) -> Job:
+        """Something long: a clip of some seconds is simulated before a click is made."""
+        self._session.add(_rounds("rounds", 8), "open rounds")
+        return self._session.make.track()
+
     def _cell_place(self, cell: tuple[int, int]) -> tuple[float, float]:
         terrain = self._session.document.terrain
         return self._place(np.append(terrain.centre_of(torch.tensor(cell)).numpy(), float(terrain.heights[cell])))
@@ -199,7 +209,13 @@ def _quantiles(name: str, seconds: list[float]) -> dict[str, float]:
     return {f"{name}_ms": 1000 * float(p50), f"{name}_p95_ms": 1000 * float(p95)}
 
 
-def _walk(name: str, step: float) -> Any:
+def _rounds(name: str, count: int) -> Clip:
+    """Walking in a ring of 13 m, again and again."""
+    ring = [[0.8, 0.8, 0.0], [5.2, 0.8, 0.0], [5.2, 2.8, 0.0], [0.8, 2.8, 0.0]]
+    return stroll(Terrain.flat((16, 16)), TerrainPath(torch.tensor(ring * count + ring[:1])), name=name)
+
+
+def _walk(name: str, step: float) -> Clip:
     """5 m of walking, up one step."""
     heights = torch.zeros(16, 16)
     heights[8:, :8] = step

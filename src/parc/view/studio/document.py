@@ -37,10 +37,12 @@ class Document:
         return self.clips[self.active]
 
     def with_clip(self, clip: Clip) -> "Document":
-        """The active clip replaced; the ground follows if the clip brings another one."""
+        """The active clip replaced; ground and path follow where the clip brings others."""
         assert self.active is not None
         clips = (*self.clips[: self.active], clip, *self.clips[self.active + 1 :])
-        return replace(self, clips=clips, terrain=clip.terrain)
+        path = self.path if clip.path is self.clips[self.active].path else clip.path
+        candidates = self.candidates if clip.terrain is self.terrain else ()
+        return replace(self, clips=clips, terrain=clip.terrain, path=path, candidates=candidates)
 
     def with_ground_edited(self, terrain: Terrain) -> "Document":
         """An edit of the ground: the clips that stand on it stand on the edited one."""

@@ -152,6 +152,11 @@ class Page:
         self.analyst.close()
         self._queue.put(_CLOSE)
 
+    def wait(self, seconds: float) -> bool:
+        """Whether the page's threads have ended within the time, after `close`."""
+        self._thread.join(seconds)
+        return self.analyst.wait(seconds) and not self._thread.is_alive()
+
     def _run(self) -> None:
         while (item := self._queue.get()) is not _CLOSE:
             action, arrived = item

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 from viser import Icon
 
 from parc.dataset.convert.load import READABLE
-from parc.view.studio.controls import QUIET, put
+from parc.view.studio.controls import QUIET
 from parc.view.studio.document import Document
 from parc.view.studio.figure3d import Look
 from parc.view.studio.library import Listed
+from parc.view.studio.two_way import TwoWay
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -28,7 +29,7 @@ class ClipsPanel:
         open_clip = gui.add_button("Open", icon=Icon.FOLDER_OPEN)
         upload = gui.add_upload_button(f"Open a file ({' '.join(READABLE)})", icon=Icon.UPLOAD)
         with gui.add_folder("Open clips"):
-            self._open = gui.add_dropdown("Work on", (_NONE,))
+            self._choices = gui.add_dropdown("Work on", (_NONE,))
             self._only = gui.add_checkbox("Only this one", False)
             close = gui.add_button("Close it", icon=Icon.X, color=QUIET)
             name = gui.add_text("Name", "")
@@ -43,7 +44,7 @@ class ClipsPanel:
         self._search.on_update(page.act(self.search))
         open_clip.on_click(page.act(self._open_listed))
         upload.on_upload(page.act(lambda: self._opened(session.open_bytes(upload.value.name, upload.value.content).name)))
-        self._open.on_update(page.act(lambda: self._with_chosen(session.choose)))
+        self._open = TwoWay(page, self._choices, lambda: self._with_chosen(session.choose))
         close.on_click(page.act(lambda: self._with_chosen(session.close)))
         rename.on_click(page.act(lambda: session.rename(name.value)))
         for control in (self._only, self._colouring, self._markers, self._trail, self._trail_of):
@@ -73,9 +74,9 @@ class ClipsPanel:
     def refresh(self, document: Document) -> None:
         lines = tuple(f"{k + 1}. {clip.name}" for k, clip in enumerate(document.clips))
         options = lines if document.active is not None else (*lines, _NONE)
-        if tuple(self._open.options) != options:
-            self._open.options = options
-        put(self._open, lines[document.active] if document.active is not None else _NONE)
+        if tuple(self._choices.options) != options:
+            self._choices.options = options
+        self._open.put(lines[document.active] if document.active is not None else _NONE)
 
     @staticmethod
     def _lines(found: list[Listed]) -> dict[str, str]:

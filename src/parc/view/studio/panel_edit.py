@@ -2,8 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from viser import Icon
 
@@ -11,6 +10,7 @@ from parc.dataset.clip import Clip
 from parc.motion.edit import HESITATION_DISTANCE, HESITATION_FRAMES
 from parc.view.studio.controls import QUIET, put
 from parc.view.studio.document import Document
+from parc.view.studio.two_way import TwoWay
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -67,40 +67,37 @@ class EditPanel:
 
     def _build_root(self) -> None:
         page, gui, edit = self._page, self._page.gui, self._page.session.edit
-        self._shift = [gui.add_slider(f"{axis}, m", -2.0, 2.0, 0.01, 0.0) for axis in "xyz"]
-        self._turn = gui.add_slider("Turn, deg", -180.0, 180.0, 1.0, 0.0)
-        keep = gui.add_button("Keep, and start at zero again", icon=Icon.CHECK, color=QUIET)
 
         def moved() -> None:
-            x, y, z = (slider.value for slider in self._shift)
+            x, y, z, turn = (slider.value for slider in self._root)
             start, stop = self.frames()
-            turn = math.radians(self._turn.value)
-            _at_zero(self._angles)
-            self._made = edit.offset_root((x, y, z), turn, start, stop, self._fade.value, f"root {self._stroke}")
+            _to_zero(self._angles)
+            stroke = f"root {self._stroke}"
+            self._made = edit.offset_root((x, y, z), math.radians(turn), start, stop, self._fade.value, stroke)
 
-        for slider in (*self._shift, self._turn):
-            slider.on_update(page.act(moved))
+        sliders = [gui.add_slider(f"{axis}, m", -2.0, 2.0, 0.01, 0.0) for axis in "xyz"]
+        sliders.append(gui.add_slider("Turn, deg", -180.0, 180.0, 1.0, 0.0))
+        self._root = [TwoWay(page, slider, moved) for slider in sliders]
+        keep = gui.add_button("Keep, and start at zero again", icon=Icon.CHECK, color=QUIET)
         keep.on_click(page.act(self._begin_stroke))
 
     def _build_joint(self) -> None:
         page, gui, edit = self._page, self._page.gui, self._page.session.edit
         names = tuple(b.name for b in page.session.character.bodies if b.joint.dof)
-        self._body = gui.add_dropdown("Body", names)
-        self._angles = [gui.add_slider(f"Angle {k + 1}, deg", -120.0, 120.0, 1.0, 0.0) for k in range(3)]
-        keep = gui.add_button("Keep, and start at zero again", icon=Icon.CHECK, color=QUIET)
 
         def bent() -> None:
             dof = self._dof()
             angles = [math.radians(slider.value) for slider in self._angles[:dof]]
             start, stop = self.frames()
-            _at_zero([*self._shift, self._turn])
+            _to_zero(self._root)
             stroke = f"joint {self._stroke}"
             self._made = edit.bend_joint(self._body.value, angles, start, stop, self._fade.value, stroke)
 
-        for slider in self._angles:
-            slider.on_update(page.act(bent))
+        self._body = TwoWay(page, gui.add_dropdown("Body", names), self._begin_stroke)
+        sliders = [gui.add_slider(f"Angle {k + 1}, deg", -120.0, 120.0, 1.0, 0.0) for k in range(3)]
+        self._angles = [TwoWay(page, slider, bent) for slider in sliders]
+        keep = gui.add_button("Keep, and start at zero again", icon=Icon.CHECK, color=QUIET)
         keep.on_click(page.act(self._begin_stroke))
-        self._body.on_update(page.act(self._begin_stroke))
         self._begin_stroke()
 
     def _build_contacts(self) -> None:
@@ -148,9 +145,9 @@ class EditPanel:
     def _begin_stroke(self) -> None:
         """Sliders at zero; what they do from here on is a step of its own."""
         self._stroke, self._made = str(next(self._strokes)), None
-        _at_zero([*self._shift, self._turn, *self._angles])
+        _to_zero([*self._root, *self._angles])
         for k, slider in enumerate(self._angles):
-            slider.visible = k < self._dof()
+            slider.control.visible = k < self._dof()
 
     def _set_range(self, which: str) -> None:
         (start, last), now = self._range.value, self._page.frame()
@@ -162,8 +159,7 @@ class EditPanel:
             put(self._range, (0, max(self._frames - 1, 1)))
 
 
-def _at_zero(sliders: Sequence[Any]) -> None:
+def _to_zero(sliders: list[TwoWay]) -> None:
     """What sliders of the one kind have done stays done when those of the other are moved."""
     for slider in sliders:
-        if slider.value:
-            put(slider, 0.0)
+        slider.put(0.0)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from viser import Icon
 
-from parc.view.studio.controls import put
 from parc.view.studio.document import Document
 from parc.view.studio.panel_job import JobPanel
+from parc.view.studio.two_way import TwoWay
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -22,14 +22,14 @@ class PlayPanel:
         panel = gui.add_panel()
         with panel.add_tab("Playback", Icon.MOVIE):
             self.job = JobPanel(page)
-            self._frame = gui.add_slider("Frame", 0, 1, 1, 0)
+            self._slider = gui.add_slider("Frame", 0, 1, 1, 0)
             self._play = gui.add_button("Play", icon=Icon.PLAYER_PLAY)
             self._steps = gui.add_button_group("Step", ("start", "-1", "+1", "end"))
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value="1 x")
             self._loop = gui.add_checkbox("Loop", True)
         panel.float(x=12, y=-12, width=380)
         playback = page.playback
-        self._frame.on_update(page.act(self._scrub))
+        self._frame = TwoWay(page, self._slider, self._scrub)
         self._play.on_click(page.act(self.toggle))
         self._steps.on_click(page.act(self._step))
         self._speed.on_update(page.act(lambda: setattr(playback.clock, "speed", _SPEEDS[self._speed.value])))
@@ -41,15 +41,15 @@ class PlayPanel:
         self.show_time()
 
     def refresh(self, document: Document) -> None:
-        self._frame.max = max(1, round(self._page.playback.clock.end * _FPS))
-        self._frame.disabled = self._page.playback.clock.end == 0
+        self._slider.max = max(1, round(self._page.playback.clock.end * _FPS))
+        self._slider.disabled = self._page.playback.clock.end == 0
         self.show_time()
         self.job.refresh()
 
     def show_time(self) -> None:
         """The slider and the button as the clock says."""
         clock = self._page.playback.clock
-        put(self._frame, min(round(clock.time * _FPS), int(self._frame.max)))
+        self._frame.put(min(round(clock.time * _FPS), int(self._slider.max)))
         label = "Pause" if clock.is_playing else "Play"
         if self._play.label != label:
             self._play.label = label
