@@ -98,3 +98,13 @@ def test_a_face_beside_it_carries_no_body():
     t = torch.arange(1, 11)
     expected = -(1 - SLACK) * FALL_PER_FRAME * t * (t + 1) / 2
     torch.testing.assert_close(fall(beside, terrain=TerrainBatch.stack([Terrain(wall.clone(), torch.zeros(2))])), expected)
+
+
+@pytest.mark.parametrize("deep", [0.25, 0.3, 0.5])
+def test_a_body_in_a_wall_does_not_fall_through_the_floor(deep):
+    """The way out is sideways, so nothing carries it; what is below it is wall, down to the floor and further."""
+    wall = torch.where(torch.arange(12)[:, None] < 4, 0.0, 4.0).expand(12, 12)
+    inside = standing(torch.full((12,), 1.0), ahead=1.4 + deep - 2.0)
+    assert fall(inside, terrain=TerrainBatch.stack([Terrain(wall.clone(), torch.zeros(2))])).min() >= -1.0
+    inside = standing(torch.full((12,), -1.0), ahead=1.4 + deep - 2.0)
+    assert fall(inside, terrain=TerrainBatch.stack([Terrain(wall.clone(), torch.zeros(2))])).min() == 0

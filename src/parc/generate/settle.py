@@ -7,7 +7,8 @@ alone. A body that is carried keeps its planned motion, moved by what it has fal
     free:     c_t = 2 c_{t-1} - c_{t-2} + clamp(h_t - 2 h_{t-1} + h_{t-2}, -(1 + SLACK) G, -(1 - SLACK) G)
     carried:  c_t = h_t + c_{t-1} - h_{t-1}
 
-h: planned height of the centre of mass, G = 9.81 / fps^2. Nothing falls deeper than the ground straight below its lowest point.
+h: planned height of the centre of mass, G = 9.81 / fps^2. Nothing falls deeper than the ground straight below its lowest point,
+parts that are in a wall left out; nor deeper than the lowest ground below any part, for a body may be in walls altogether.
 The next window goes on from where the body has come to, so a walk past a ledge becomes a fall and a landing.
 """
 
@@ -45,8 +46,10 @@ def settle(character: Character, pose: BodyPose, past_pose: BodyPose, has_past: 
     points = world_points(probe.surface, pose).unflatten(0, (len(terrain), -1))
     distance = carrying_distance(terrain, points).flatten(0, 1).amin(-1)
     free = ((distance - CARRIED) / (FREE - CARRIED)).clamp(0, 1)
-    gap = (points[..., 2] - heights_at(terrain, points[..., :2])).flatten(0, 1)
-    room = torch.where(gap > -WALL, gap, ROOM).amin(-1).clamp_min(0)
+    ground = heights_at(terrain, points[..., :2])
+    gap = (points[..., 2] - ground).flatten(0, 1)
+    above_floor = (points[..., 2].amin(-1) - ground.amin(-1)).flatten(0, 1)
+    room = torch.where(gap > -WALL, gap, ROOM).amin(-1).minimum(above_floor).clamp_min(0)
     height = torch.cat([_centre_height(past_pose, probe), _centre_height(pose, probe)], 1)
     planned = height[:, 2:] - 2 * height[:, 1:-1] + height[:, :-2]
     change = planned.clamp(-(1 + SLACK) * FALL_PER_FRAME, -(1 - SLACK) * FALL_PER_FRAME) - planned
