@@ -56,7 +56,8 @@ def test_distance_and_gradient_are_those_of_the_plain_search(measure, wall, reac
     same = ((normal - expected_normal).norm(dim=-1) < 1e-3).float().mean()
     assert same > 0.99
     only, none = measure(*arguments, False)
-    assert torch.equal(only, got) and none.numel() == 0
+    torch.testing.assert_close(only, got, atol=1e-6 if CUDA else 0, rtol=0)  # compiled apart, so rounded apart
+    assert none.numel() == 0
 
 
 def test_the_operator_is_well_formed():

@@ -23,6 +23,9 @@ from parc.path.path import TerrainPath
 from parc.run.distributed import setup
 from parc.terrain.terrain import Terrain, TerrainBatch
 
+_CHOICES = 4
+"""candidates of each window where scoring is measured, which then takes a quarter of the motions: the batch counts candidates"""
+
 
 def bench_generator(
     device: str = "cpu",
@@ -58,9 +61,14 @@ def bench_generator(
         flops = window_flops(network, generator.layout.width, settings.future, mixed) * batch
         keep = runner.settings.keep
         with_repair = _median_seconds(partial(repaired.step, random), target, seconds)
+        scored = None
+        if batch % _CHOICES == 0:
+            choosing = _runner(generator, batch // _CHOICES, compiled, repaired=True, choices=_CHOICES)
+            scored = _median_seconds(partial(choosing.step, random), target, seconds)
         result[f"batch_{batch}"] = {
             "window_ms": 1e3 * s,
             "window_with_foot_repair_ms": 1e3 * with_repair,
+            "window_with_repair_and_scoring_ms": None if scored is None else 1e3 * scored,
             "frames_per_s": batch * keep / s,
             "generated_frames_with_foot_repair_per_s": batch * settings.future / with_repair,
             "real_time_factor": keep / FPS / s,
@@ -87,10 +95,10 @@ def window_flops(network: PrefixSettings, features: int, future: int, mixed: tup
     return prefix + conv + steps
 
 
-def _runner(generator: Generator, batch: int, compiled: bool, repaired: bool = False) -> PathRunner:
+def _runner(generator: Generator, batch: int, compiled: bool, repaired: bool = False, choices: int = 1) -> PathRunner:
     terrain = TerrainBatch.stack([Terrain.flat((32, 32))] * batch)
     path = TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [11.0, 11.0, 0.0]]))
-    settings = RolloutSettings(lock_feet=repaired)
+    settings = RolloutSettings(lock_feet=repaired, choices=choices)
     return PathRunner(generator, terrain, PathBatch.stack([path] * batch), 1, settings, compiled=compiled)
 
 
