@@ -65,6 +65,13 @@ def test_a_run_does_not_depend_on_its_neighbours(rests: Callable[..., Clip], sim
         torch.testing.assert_close(a.motion.joint_rot, b.motion.joint_rot, atol=1e-6, rtol=0)
 
 
+def test_what_comes_back_is_as_good_as_any_tensor(rests: Callable[..., Clip], simulator: Simulator) -> None:
+    attempt = attempt_clips(simulator, [rests(frames=70)])[0][0]
+    for part in (attempt.errors, attempt.motion.root_pos, attempt.motion.joint_rot, attempt.motion.contacts):
+        assert not part.is_inference()
+        part.add_(1.0)
+
+
 def test_starts_leave_two_seconds() -> None:
     assert start_frames(301, 30.0, ONLY_PAPER) == [0, 30, 60, 90, 120, 150]
     assert start_frames(101, 30.0, ONLY_PAPER) == [0, 10, 20, 30, 40]

@@ -137,3 +137,50 @@ def test_start_noise_is_within_its_bounds(character: Character, squat: Clip, tin
     assert 0.02 < float(shift[:, :2].abs().max()) <= 0.0501 and (shift[:, 2:].abs() < 1e-6).all()
     faster = (env.world.qvel - env.library.qvel[row]).abs().max()
     assert 0.1 < float(faster) <= 0.2001
+
+
+def _run(env: TrackEnv, steps: int = 40) -> list[torch.Tensor]:
+    """States, ends and observations of a run in which some worlds fall, some reach the end, and all start again."""
+    generator, seen = torch.Generator().manual_seed(4), []
+    env.restart_all()
+    for _ in range(steps):
+        wild = torch.tensor([0.0, 0.1, 1.0, 2.0]).unsqueeze(-1)
+        env.step(wild * torch.randn(WORLDS, 28, generator=generator))
+        ends = torch.stack([env.failed, env.at_end, env.timed_out, env.broken], -1)
+        seen.append(torch.cat([env.world.qpos, env.observation, ends.float(), env.error.unsqueeze(-1)], -1))
+    ends = torch.stack(seen)[..., -5:-3].sum((0, 1))
+    assert ends.min() > 0, "both kinds of end must occur"
+    return seen
+
+
+def _twins(character: Character, squat: Clip, tiny: TrackerSettings, **changes: bool) -> list[TrackEnv]:
+    library = build_library(character, [squat])
+    worlds = [make_world(character, tiny.contract, WORLDS, "cpu", threads=1) for _ in range(2)]
+    return [
+        TrackEnv(w, library, tiny, torch.Generator().manual_seed(0), **kw) for w, kw in zip(worlds, ({}, changes), strict=True)
+    ]
+
+
+def test_without_rewards_everything_else_is_the_same(character: Character, squat: Clip, tiny: TrackerSettings) -> None:
+    with_rewards, without = _twins(character, squat, tiny, rewards=False)
+    for a, b in zip(_run(with_rewards), _run(without), strict=True):
+        assert torch.equal(a, b)
+    assert with_rewards.reward.abs().max() > 0 and with_rewards.restart._new_failures.sum() > 0
+    assert torch.equal(with_rewards.restart._new_failures, without.restart._new_failures)
+    assert (without.reward == 0).all() and (without.terms == 0).all()
+
+
+def test_to_look_before_a_restart_changes_nothing(character: Character, squat: Clip, tiny: TrackerSettings) -> None:
+    """A GPU restarts nobody rather than look whether there is somebody; the CPU looks."""
+    looking, blind = _twins(character, squat, tiny)
+    blind._may_look = False
+    for a, b in zip(_run(looking), _run(blind), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_rows_are_the_librarys(env: TrackEnv, squat: Clip) -> None:
+    for frame in (3, len(squat.motion) - 5):
+        begin(env, frame)
+        env.step(torch.zeros(WORLDS, 28))
+        ahead = torch.tensor([1, env.settings.action.lead, *env.settings.observation.target_steps])
+        assert torch.equal(env._rows, env.library.row(env.clip.unsqueeze(1), env.frame.unsqueeze(1) + ahead))

@@ -1,4 +1,7 @@
-"""How fast a tracker trains: the time of each stage of a control step and of an update, and samples a second in all."""
+"""How fast a tracker trains: the time of each stage of a control step and of an update, and samples a second in all.
+
+On the CPU also how fast the tracker in the box plays: one character on one thread, as in `parc track`.
+"""
 
 import math
 import time
@@ -11,10 +14,13 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
+from parc.models import shipped_tracker
 from parc.motion.motion import Motion
 from parc.physics.engine import make_world
+from parc.record.attempt import Simulator, run_attempts
 from parc.run.distributed import setup
 from parc.terrain.terrain import Terrain
+from parc.track.policy import load_actor
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 from parc.track.settings import TrackerSettings
@@ -65,7 +71,26 @@ def bench_tracker(device: str = "cpu", seed: int = 0, worlds: int | None = None,
         "iteration_milliseconds": iteration,
         "control_steps_per_second": 1e3 * worlds / stages["control_step"],
         "samples_per_second": 1e3 * worlds * steps / iteration,
+        "one_character_seconds_per_second": None if is_gpu else one_character(seed),
     }
+
+
+def one_character(seed: int = 0, seconds: float = 10.0, repeats: int = 5) -> float:
+    """s simulated a second of wall time, the best of some runs of the tracker in the box, on one thread."""
+    trained = load_actor(shipped_tracker(), humanoid())
+    simulator = Simulator(trained, "cpu", worlds=1, threads=1)
+    clip = _sway(trained.character, seed, round(seconds * simulator.fps))
+    library = build_library(trained.character, [clip], ReferenceSettings(ScreenSettings(enabled=False)), "cpu", simulator.fps)
+    threads, rates = torch.get_num_threads(), []
+    torch.set_num_threads(1)
+    try:
+        for _ in range(repeats):
+            start = time.perf_counter()
+            attempt = run_attempts(simulator, library, [(0, 0)])[0]
+            rates.append((len(attempt.motion) - 1) / simulator.fps / (time.perf_counter() - start))
+    finally:
+        torch.set_num_threads(threads)
+    return max(rates)
 
 
 def _milliseconds(stage: Callable[[], object], count: int, is_gpu: bool) -> float:
@@ -84,7 +109,7 @@ def _milliseconds(stage: Callable[[], object], count: int, is_gpu: bool) -> floa
 def _sway(character: Character, seed: int, frames: int = 120) -> Clip:
     """A humanoid that stands on a box and sways: enough to load contacts and motors, made without data."""
     generator = torch.Generator().manual_seed(seed)
-    phase = torch.linspace(0, 4 * math.pi, frames).unsqueeze(-1) + 2 * math.pi * torch.rand(1, 3, generator=generator)
+    phase = torch.linspace(0, math.pi * frames / 30, frames).unsqueeze(-1) + 2 * math.pi * torch.rand(1, 3, generator=generator)
     joints = rotation.identity((frames, character.num_joints))
     joints[:, character.index("torso") - 1] = rotation.from_exp(0.2 * torch.sin(phase))
     legs = sum(-character.bodies[character.index(f"left_{part}")].offset[2] for part in ("shin", "foot"))

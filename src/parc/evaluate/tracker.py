@@ -113,7 +113,7 @@ def run_episodes(
     steps, error = torch.zeros(len(order), dtype=torch.long), torch.zeros(len(order))
     with getattr(world, "on_stream", nullcontext)():
         generator = torch.Generator(device=world.device).manual_seed(seed)
-        env = TrackEnv(world, library, simulator.trained.settings, generator)
+        env = TrackEnv(world, library, simulator.trained.settings, generator, rewards=False)
         for first in range(0, len(order), world.num_worlds):
             part = order[first : first + world.num_worlds]
             places = part[torch.arange(world.num_worlds) % len(part)]
@@ -139,7 +139,7 @@ def _run_part(
     for step in range(longest):
         if step % _LOOK_EVERY == 0 and not bool(alive.any()):
             break
-        env.step(simulator.trained.actor(env.observation))
+        env.step(simulator.act(env.observation))
         alive = alive & ~env.failed
         steps += alive
         total += env.error * alive

@@ -181,7 +181,7 @@ class Follower:
         """One control step."""
         reference, world, settings = self.reference, self.world, self.trained.settings.action
         assert reference is not None
-        action = self.trained.actor(self.observe())
+        action = self.trained.act(self.observe())
         pose = reference.dof[:, min(self.frame + settings.lead, len(reference) - 1)]
         targets, self._offset = motor_targets(action, self._offset, pose, self._anatomy, settings)
         self._qpos_before.copy_(world.qpos)

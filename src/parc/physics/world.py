@@ -12,8 +12,11 @@ being finite, or whose targets are not finite, is put back to its last good stat
 set, until it is reset.
 """
 
+import math
 from abc import ABC, abstractmethod
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,13 +25,15 @@ from parc.errors import SettingsError, TerrainError
 from parc.physics.contract import Contract
 from parc.terrain.terrain import TerrainBatch
 
+Array = TypeVar("Array", Tensor, np.ndarray)
 MAX_SPEED = 200.0
 """m/s and rad/s; a world with any faster coordinate has diverged"""
 
 
-def out_of_bounds(qpos: Tensor, qvel: Tensor) -> Tensor:
+def out_of_bounds(qpos: Array, qvel: Array) -> Array:
     """[N] worlds whose state is not finite or absurdly fast."""
-    return ~(qpos.isfinite().all(-1) & (qvel.abs() <= MAX_SPEED).all(-1))
+    bounded: Any = (abs(qpos) < math.inf).all(-1) & (abs(qvel) <= MAX_SPEED).all(-1)
+    return ~bounded
 
 
 class World(ABC):

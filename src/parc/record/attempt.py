@@ -29,11 +29,12 @@ from parc.physics.engine import make_world
 from parc.physics.world import World
 from parc.track.env import TrackEnv
 from parc.track.evaluate import END_SLACK
+from parc.track.inference import inference
 from parc.track.policy import TrainedActor
 from parc.track.reference import ReferenceLibrary, ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 
-_LOOK_EVERY = 32
+_LOOK_EVERY = {"cpu": 1, "cuda": 32}
 """control steps between looks at whether all runs are over (each waits for the device)"""
 
 
@@ -86,6 +87,7 @@ class Simulator:
     def __init__(self, trained: TrainedActor, device: torch.device | str = "cpu", worlds: int = 0, threads: int = 0) -> None:
         """worlds: 0 takes 4096 on a GPU, 256 on the CPU; threads (0: all cores) is for the CPU."""
         self.trained, self.device, self.threads = trained, torch.device(device), threads
+        self.act = trained.act
         self.worlds = worlds or (256 if self.device.type == "cpu" else 4096)
         self._kept: World | None = None
 
@@ -155,7 +157,7 @@ def run_attempts(
     results: list[Attempt | None] = [None] * len(runs)
     with getattr(world, "on_stream", nullcontext)():
         generator = torch.Generator(device=world.device).manual_seed(0)  # nothing is drawn from it that is recorded
-        env = TrackEnv(world, library, simulator.trained.settings, generator)
+        env = TrackEnv(world, library, simulator.trained.settings, generator, rewards=False)
         for first in range(0, len(runs), world.num_worlds):
             part = longest_first[first : first + world.num_worlds]
             for place, attempt in zip(part, _run_part(simulator, env, [runs[r] for r in part], on_step), strict=True):
@@ -166,7 +168,7 @@ def run_attempts(
 def _run_part(
     simulator: Simulator, env: TrackEnv, runs: list[tuple[int, int]], on_step: Callable[[], object] | None
 ) -> list[Attempt]:
-    device, count, actor = env.world.device, env.num_worlds, simulator.trained.actor
+    device, count, act = env.world.device, env.num_worlds, simulator.act
     repeated = torch.tensor([runs[i % len(runs)] for i in range(count)], device=device)
     clip, start = repeated[:, 0].contiguous(), repeated[:, 1].contiguous()
     env.begin(clip, start, torch.zeros(count, device=device))
@@ -174,21 +176,22 @@ def _run_part(
     alive = torch.ones(count, dtype=torch.bool, device=device)
     steps, broke = torch.zeros_like(clip), torch.zeros_like(alive)
     states, contacts, errors = [env.world.qpos.clone()], [env.contacts.clone()], [torch.zeros(count, device=device)]
-    for step in range(int(left.max())):
-        if step % _LOOK_EVERY == 0 and not bool(alive.any()):
-            break
-        env.simulate(actor(env.observation))
-        states.append(env.world.qpos.clone())
-        contacts.append(env.world.contacts.clone())
-        env.judge()
-        errors.append(env.error.clone())
-        broke |= alive & env.broken
-        alive = alive & ~env.failed
-        steps += alive
-        alive = alive & ~env.at_end
-        env.world.idle.copy_(~alive)
-        if on_step is not None:
-            on_step()
+    with inference(device):
+        for step in range(int(left.max())):
+            if step % _LOOK_EVERY[device.type] == 0 and not bool(alive.any()):
+                break
+            env.simulate(act(env.observation))
+            states.append(env.world.qpos.clone())
+            contacts.append(env.world.contacts.clone())
+            env.judge()
+            errors.append(env.error.clone())
+            broke |= alive & env.broken
+            alive = alive & ~env.failed
+            steps += alive
+            alive = alive & ~env.at_end
+            env.world.idle.copy_(~alive)
+            if on_step is not None:
+                on_step()
     reached = (steps >= left - END_SLACK).tolist()
     tracked, divergence = steps.tolist(), broke.tolist()
     used = max(tracked) + 1

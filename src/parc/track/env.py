@@ -37,11 +37,19 @@ _NEVER = 1 << 40
 
 class TrackEnv:
     def __init__(
-        self, world: World, library: ReferenceLibrary, settings: TrackerSettings, generator: torch.Generator, graphs: bool = True
+        self,
+        world: World,
+        library: ReferenceLibrary,
+        settings: TrackerSettings,
+        generator: torch.Generator,
+        graphs: bool = True,
+        rewards: bool = True,
     ) -> None:
-        """`generator` lives on the world's device."""
+        """`generator` lives on the world's device; without `rewards` there are none: `reward` and `terms` stay 0."""
         n, device, character = world.num_worlds, world.device, world.character
         self.world, self.library, self.settings, self._generator = world, library, settings, generator
+        self._rewards, self._may_look = rewards, device.type == "cpu"
+        """on a GPU to look whether there is anything to do takes longer than to do it for nobody"""
         self.anatomy = Anatomy(character, device)
         self.observer = Observer(self.anatomy, settings.observation)
         self.restart = Restart(library, settings.restart, world.contract.control_hz)
@@ -73,8 +81,14 @@ class TrackEnv:
         """mean of each reward term over the worlds"""
         self.broken_count = zeros(dtype=torch.long)
         """[] worlds whose simulation broke since the start"""
+        self._counts = True
         self._counting, self._age_limit = zeros() + 1.0, zeros(dtype=torch.long) + self._longest
         self._uniform = zeros(n, 4 + world.qvel.shape[1])
+        self._first, self._last = zeros(n, 1, dtype=torch.long), zeros(n, 1, dtype=torch.long)
+        """[N, 1] of the clip: its first row in the library, its last frame"""
+        self._looks = torch.tensor((1, settings.action.lead, *settings.observation.target_steps), device=device)
+        self._rows = zeros(n, len(self._looks), dtype=torch.long)
+        """[N, 2 + S] rows of the reference: the frame of the next step, the one its motors aim at, those that are observed"""
         self._before = CapturedUnderway(self._take_action, device, graphs)
         self._after = CapturedUnderway(self._judge, device, graphs)
 
@@ -85,6 +99,7 @@ class TrackEnv:
     def restart_all(self) -> None:
         """New episodes everywhere, drawn like any other start; statistics are kept."""
         self._counting.fill_(1.0)
+        self._counts = True
         self._age_limit.fill_(self._longest)
         self.world.idle.zero_()
         self._uniform.uniform_(generator=self._generator)
@@ -95,6 +110,7 @@ class TrackEnv:
     def begin(self, clip: Tensor, frame: Tensor, noisy: Tensor) -> None:
         """Episodes for evaluation: given clips and frames [N], start noise where noisy [N]; nothing is counted, no time-out."""
         self._counting.fill_(0.0)
+        self._counts = False
         self._age_limit.fill_(_NEVER)
         self.world.idle.zero_()
         self._uniform.uniform_(generator=self._generator)
@@ -118,13 +134,13 @@ class TrackEnv:
         self._after()
 
     def _take_action(self) -> None:
-        settings = self.settings.action
-        pose = self.library.dof.index_select(0, self.library.row(self.clip, self.frame + settings.lead))
-        targets, offset = motor_targets(self.action, self.held, pose, self.anatomy, settings)
-        fresh = (self.age == 0).unsqueeze(-1)
-        excess = targets - pose
-        self._jump.copy_(torch.where(fresh, 0.0, excess - self._excess))
-        self._excess.copy_(excess)
+        pose = self.library.dof.index_select(0, self._rows[:, 1])
+        targets, offset = motor_targets(self.action, self.held, pose, self.anatomy, self.settings.action)
+        if self._rewards:
+            fresh = (self.age == 0).unsqueeze(-1)
+            excess = targets - pose
+            self._jump.copy_(torch.where(fresh, 0.0, excess - self._excess))
+            self._excess.copy_(excess)
         self.targets.copy_(targets)
         self.held.copy_(offset)
 
@@ -133,33 +149,38 @@ class TrackEnv:
         world, library = self.world, self.library
         self.frame.add_(1)
         self.age.add_(1)
-        row = library.row(self.clip, self.frame)
-        body_distance, root_distance, root_angle = self._compare(row)
+        row = self._rows[:, 0]
+        distance = world.body_pos - library.body_pos.index_select(0, row)
+        body_distance = self.anatomy.root_relative(distance).norm(dim=-1)
+        root_distance = distance[:, 0].norm(dim=-1)
+        root_angle = angle_between(world.body_rot[:, 0], library.root_rot.index_select(0, row))
 
         lost = pose_lost(root_distance, root_angle, body_distance, self._limits, self.age, self.settings.termination)
-        self.broken.copy_(world.diverged | ~torch.isfinite(self.reward))
+        if self._rewards:
+            self._reward(row, body_distance, root_distance, root_angle)
+            self.broken.copy_(world.diverged | ~torch.isfinite(self.reward))
+            self.reward.copy_(torch.nan_to_num(self.reward, 0.0, 0.0, 0.0))
+        else:
+            self.broken.copy_(world.diverged)
         self.failed.copy_(lost | self.broken)
-        self.at_end.copy_(self.frame >= library.length.index_select(0, self.clip) - 1)
+        self.at_end.copy_(self.frame >= self._last.squeeze(1))
         self.timed_out.copy_((self.at_end | (self.age >= self._age_limit)) & ~self.failed)
         self.broken_count.add_(self.broken.sum())
-        self.reward.copy_(torch.nan_to_num(self.reward, 0.0, 0.0, 0.0))
         self.error.copy_(torch.nan_to_num(body_distance.mean(-1), 1.0, 1.0, 1.0))
 
         finished = self.failed | self.timed_out
-        self.restart.count(row, self.failed, finished, self._counting)
+        if self._counts or not self._may_look:
+            self.restart.count(row, self.failed, finished, self._counting)
         self.contacts.copy_(world.contacts)
-        self._start(finished, self.restart.draw(self._uniform[:, :2]), 1.0)
+        if not self._may_look or bool(finished.any()):
+            self._start(finished, self.restart.draw(self._uniform[:, :2]), 1.0)
         self._observe()
 
-    def _compare(self, row: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Writes `reward` and `terms`; returns distances [N, B] of bodies and [N] of the root, and the root's angle [N]."""
+    def _reward(self, row: Tensor, body_distance: Tensor, root_distance: Tensor, root_angle: Tensor) -> None:
+        """Writes `reward` and `terms`, from distances [N, B] of bodies and [N] of the root, and the root's angle [N]."""
         world, library, anatomy, observer = self.world, self.library, self.anatomy, self.observer
-        body_pos = library.body_pos.index_select(0, row)
-        qvel, root_rot = library.qvel.index_select(0, row), library.root_rot.index_select(0, row)
-        body_distance = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(body_pos)).norm(dim=-1)
-        root_distance = (world.body_pos[:, 0] - body_pos[:, 0]).norm(dim=-1)
-        root_angle = angle_between(world.body_rot[:, 0], root_rot)
-        keys, contacts = world.body_pos.index_select(1, anatomy.key_body), library.contacts.index_select(0, row)
+        qvel, contacts = library.qvel.index_select(0, row), library.contacts.index_select(0, row)
+        keys = world.body_pos.index_select(1, anatomy.key_body)
         root_matrix = observer.algebra.matrix(world.body_rot[:, 0])
         angular = observer.angular_velocity(root_matrix, world.qvel)
         joint_rot = observer.joint_rotations(world.body_rot)
@@ -182,7 +203,6 @@ class TrackEnv:
         )
         self.reward.copy_((terms * self._reward_weights).sum(-1))
         self.terms.copy_(torch.nan_to_num(terms, 0.0, 0.0, 0.0).mean(0))
-        return body_distance, root_distance, root_angle
 
     def _start(self, mask: Tensor, row: Tensor, noise: Tensor | float) -> None:
         """Put worlds where mask [N] is true on the frames of rows [N]."""
@@ -190,6 +210,8 @@ class TrackEnv:
         clip = library.clip_of_row.index_select(0, row)
         self.clip.copy_(torch.where(mask, clip, self.clip))
         self.frame.copy_(torch.where(mask, row - library.start.index_select(0, clip), self.frame))
+        self._first.copy_(library.start.index_select(0, self.clip).unsqueeze(1))
+        self._last.copy_(library.length.index_select(0, self.clip).unsqueeze(1) - 1)
         self.age.masked_fill_(mask, 0)
         self.held.masked_fill_(mask.unsqueeze(-1), 0.0)
         centred = (2.0 * self._uniform[:, 2:] - 1.0) * noise
@@ -202,8 +224,10 @@ class TrackEnv:
 
     def _observe(self) -> None:
         world, library = self.world, self.library
-        self._last_keys.copy_(world.body_pos.index_select(1, self.anatomy.key_body))
-        ahead = library.row(self.clip.unsqueeze(1), self.frame.unsqueeze(1) + self.observer.steps)
-        targets = library.targets.index_select(0, ahead.view(-1)).view(*ahead.shape, -1)
+        if self._rewards:
+            self._last_keys.copy_(world.body_pos.index_select(1, self.anatomy.key_body))
+        torch.add(self._first, torch.minimum(self.frame.unsqueeze(1) + self._looks, self._last), out=self._rows)
+        ahead = self._rows[:, 2:]
+        targets = library.targets.index_select(0, ahead.reshape(-1)).view(*ahead.shape, -1)
         state = BodyState(world.qvel, world.body_pos, world.body_rot, self.contacts, self.held)
         self.observer.observe(state, targets, library.bank, self.clip, self.observation)

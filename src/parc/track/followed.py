@@ -35,5 +35,5 @@ def shares_followed(
     worlds = min(worlds or (64 if device.type == "cpu" else 1024), len(kept))
     world = make_world(character, trained.contract, worlds, device, threads, library.bank.cell)
     env = TrackEnv(world, library, trained.settings, torch.Generator(device).manual_seed(0), graphs=False)
-    shares.update((score.name, score.tracked) for score in evaluate(env, trained.actor, trials=0).clips)
+    shares.update((score.name, score.tracked) for score in evaluate(env, trained.act, trials=0).clips)
     return shares

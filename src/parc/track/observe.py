@@ -43,6 +43,16 @@ class Observer:
         """[S] control steps ahead"""
         self.grid = settings.grid_points(device)
         """[G, 2]"""
+        x, y = self.grid.unbind(-1)
+        self._grid_turn = torch.stack([torch.stack([x, y], -1), torch.stack([-y, x], -1)]).flatten(1)
+        """[2, 2 G] a facing direction times this is the grid, turned by it"""
+        self._upright = torch.tensor([0, 0, 0, 0, 0, 0, 0, 0, 1.0], device=device)
+        self._heading_turn = torch.tensor([[1.0, 0, 0, 0, 1, 0, 0, 0, 0], [0, 1.0, 0, -1, 0, 0, 0, 0, 0]], device=device)
+        """[9], [2, 9] the first plus a facing direction times the second is the matrix into the heading frame"""
+        self._nudge = torch.tensor([1e-8, 0.0], device=device)
+        self._first = torch.zeros(self.layout.target_vectors, 1, device=device)
+        self._first[0] = 1.0
+        """[V, 1] which of a target's vectors is a position: the root's"""
         self.height_range, self.shows_held = settings.height_range, settings.held
 
     def joint_rotations(self, body_rot: Tensor) -> Tensor:
@@ -58,7 +68,8 @@ class Observer:
         """States, target rows [N, S, W] of the reference's target table and terrain rows [N] to out [N, size]."""
         layout, count = self.layout, out.shape[0]
         root_pos = state.body_pos[:, :1]
-        root = self.algebra.matrix(state.body_rot[:, 0])
+        matrices = self.algebra.matrix(state.body_rot)
+        root = matrices[:, 0]
         own = torch.cat(
             [
                 root[:, :, :2].transpose(1, 2),
@@ -69,13 +80,12 @@ class Observer:
             1,
         )
         split = 3 * layout.target_vectors
-        ahead = targets[..., :split].unflatten(-1, (-1, 3))
-        position = ahead[:, :, :1] - root_pos.unsqueeze(1)
-        ahead = torch.cat([position, ahead[:, :, 1:]], 2).flatten(1, 2)
+        ahead = targets[..., :split].unflatten(-1, (-1, 3)) - root_pos.unsqueeze(1) * self._first
 
-        facing = facing_direction(root)
-        vectors = to_heading(facing, torch.cat([own, ahead], 1)).flatten(1)
-        joints = self.algebra.sixd(self.joint_rotations(state.body_rot)).flatten(1)
+        facing = self._facing(root)
+        heading = torch.addmm(self._upright, facing, self._heading_turn).view(-1, 1, 3, 3)
+        vectors = (heading * torch.cat([own, ahead.flatten(1, 2)], 1).unsqueeze(2)).sum(-1).flatten(1)
+        joints = self._joint_axes(matrices).flatten(1)
         heights = (self._heights(facing, root_pos, bank, row) - root_pos[:, 0, 2:]).clamp(*self.height_range)
         rest = targets[..., split:].reshape(count, -1)
         parts = [vectors, joints, JOINT_VELOCITY_SCALE * state.qvel[:, 6:], state.contacts, rest, heights]
@@ -84,30 +94,27 @@ class Observer:
         out[:, : layout.width].copy_(torch.cat(parts, 1))
         return out
 
+    def _facing(self, root_matrix: Tensor) -> Tensor:
+        """Cosine and sine [N, 2] of the heading of matrices [N, 3, 3]; the world's x axis where the root faces straight up."""
+        forward = root_matrix[:, :2, 0] + self._nudge
+        return forward / torch.linalg.vector_norm(forward, dim=-1, keepdim=True).clamp_min(1e-12)
+
+    def _joint_axes(self, matrices: Tensor) -> Tensor:
+        """First two columns, [N, J, 2, 3], of the moving joints' rotations, from body matrices [N, B, 3, 3]."""
+        parent = matrices.index_select(1, self.anatomy.joint_parent).unsqueeze(-3)
+        axes = matrices.index_select(1, self.anatomy.joint_body)[..., :2].transpose(-1, -2).unsqueeze(-1)
+        return (parent * axes).sum(-2)
+
     def _heights(self, facing: Tensor, root_pos: Tensor, bank: TerrainBatch, row: Tensor) -> Tensor:
-        c, s = facing[:, :1], facing[:, 1:]
-        x = c * self.grid[:, 0] - s * self.grid[:, 1]
-        y = s * self.grid[:, 0] + c * self.grid[:, 1]
-        return ground_heights(bank, row, torch.stack([x, y], -1) + root_pos[..., :2])
-
-
-def facing_direction(root_matrix: Tensor) -> Tensor:
-    """Cosine and sine [N, 2] of the heading of root matrices [N, 3, 3]; the world's x axis where the root faces straight up."""
-    x, y = root_matrix[:, 0, :1] + 1e-8, root_matrix[:, 1, :1]
-    return torch.cat([x, y], 1) / torch.sqrt(x * x + y * y).clamp_min(1e-12)
-
-
-def to_heading(facing: Tensor, vectors: Tensor) -> Tensor:
-    """Vectors [N, M, 3] turned by minus the heading [N, 2]."""
-    c, s = facing[:, :1], facing[:, 1:]
-    x, y, z = vectors.unbind(-1)
-    return torch.stack([c * x + s * y, c * y - s * x, z], -1)
+        turned = (facing @ self._grid_turn).unflatten(-1, (-1, 2))
+        return ground_heights(bank, row, turned + root_pos[..., :2])
 
 
 def ground_heights(bank: TerrainBatch, row: Tensor, xy: Tensor) -> Tensor:
     """Heights [N, G] under points [N, G, 2] on the terrains `row` [N]; off the map the nearest cell's."""
     low = bank.min_point.index_select(0, row).unsqueeze(1)
     last = bank.size.index_select(0, row).unsqueeze(1) - 1
-    ij = torch.minimum(((xy - low) * (1.0 / bank.cell) + 0.5).floor().long().clamp_min(0), last)
-    flat = (row.unsqueeze(1) * bank.heights.shape[1] + ij[..., 0]) * bank.heights.shape[2] + ij[..., 1]
+    ij = torch.minimum(((xy - low) * (1.0 / bank.cell) + 0.5).clamp_min(0.0).long(), last)
+    i, j = ij.unbind(-1)
+    flat = torch.add(j, torch.add(i, row.unsqueeze(1), alpha=bank.heights.shape[1]), alpha=bank.heights.shape[2])
     return bank.heights.view(-1).index_select(0, flat.view(-1)).view_as(flat)

@@ -5,9 +5,11 @@ the running mean and variance, a clamp. `Actor` is that plus the network, all th
 the physical contract and the character it was trained for, and loading refuses anything else.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +23,7 @@ from parc.track.anatomy import Anatomy
 from parc.track.layout import ObservationLayout
 from parc.track.mirror import Symmetry
 from parc.track.network import MLP
+from parc.track.packed import PackedMLP, can_be_packed
 from parc.track.settings import TrackerSettings, from_dict
 
 _KIND = "tracker actor"
@@ -47,7 +50,14 @@ class Normalizer(nn.Module):
         self.register_buffer("_seen", torch.zeros(()), persistent=False)
 
     def forward(self, rows: Tensor) -> Tensor:
-        return ((rows - self.mean) * torch.rsqrt(self.variance + _VARIANCE_FLOOR)).clamp(-self.clamp, self.clamp)
+        return self.scaled(rows, self.scale())
+
+    def scale(self) -> Tensor:
+        """[size] one over the standard deviation."""
+        return torch.rsqrt(self.variance + _VARIANCE_FLOOR)
+
+    def scaled(self, rows: Tensor, scale: Tensor) -> Tensor:
+        return ((rows - self.mean) * scale).clamp(-self.clamp, self.clamp)
 
     def collect(self, rows: Tensor) -> None:
         """Add rows [N, size] to what the next `update` folds in; deviations from the current mean keep float32 exact enough."""
@@ -79,10 +89,19 @@ class Actor(nn.Module):
         self.normalizer, self.network, self.symmetry = normalizer, network, symmetry
 
     def forward(self, observations: Tensor) -> Tensor:
+        return self._act(observations, self.normalizer.scale(), self.network)
+
+    def packed(self) -> Callable[[Tensor], Tensor]:
+        """The same function as it is now, for inference only: on the CPU sooner."""
+        if not can_be_packed(self.network):
+            return self
+        return partial(self._act, scale=self.normalizer.scale(), network=PackedMLP(self.network))
+
+    def _act(self, observations: Tensor, scale: Tensor, network: Callable[[Tensor], Tensor]) -> Tensor:
         if self.symmetry is None:
-            return self.network(self.normalizer(observations))
+            return network(self.normalizer.scaled(observations, scale))
         rows, flip = self.symmetry.canonical(observations)
-        return self.symmetry.action_back(self.network(self.normalizer(rows)), flip)
+        return self.symmetry.action_back(network(self.normalizer.scaled(rows, scale)), flip)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +112,15 @@ class TrainedActor:
     settings: TrackerSettings
     contract: Contract
     character: Character
+
+    @cached_property
+    def act(self) -> Callable[[Tensor], Tensor]:
+        """`actor`, packed: observations [N, size] to mean actions [N, D]."""
+        return self.actor.packed()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which packs the network anew."""
+        return {name: value for name, value in vars(self).items() if name != "act"}
 
 
 class TrackerPolicy(nn.Module):

@@ -62,5 +62,5 @@ def angle_between(a: Tensor, b: Tensor) -> Tensor:
 
     From the chord of the unit sphere, |a - b| = 2 sin(angle / 4), the shorter of b and -b.
     """
-    chord = torch.minimum((a - b).square().sum(-1), (a + b).square().sum(-1)).sqrt()
+    chord = torch.minimum((a - b).norm(dim=-1), (a + b).norm(dim=-1))
     return 4.0 * torch.asin((0.5 * chord).clamp_max(1.0))

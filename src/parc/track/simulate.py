@@ -12,6 +12,7 @@ from parc.motion.qpos import qpos_to_frames
 from parc.physics.world import World
 from parc.track.env import TrackEnv
 from parc.track.evaluate import END_SLACK
+from parc.track.inference import inference
 from parc.track.policy import TrainedActor
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
@@ -69,19 +70,20 @@ def _track_part(trained: TrainedActor, env: TrackEnv, clips: list[Clip], starts:
     alive = torch.ones(count, dtype=torch.bool, device=device)
     states, contacts = [env.world.qpos.clone()], [env.contacts.clone()]
     errors, rewards, steps_done = [], [], torch.zeros(count, dtype=torch.long, device=device)
-    for _ in range(int((last - start).max())):
-        env.simulate(trained.actor(env.observation))
-        states.append(env.world.qpos.clone())
-        contacts.append(env.world.contacts.clone())
-        env.judge()
-        errors.append(env.error.clone())
-        rewards.append(env.reward.clone())
-        alive = alive & ~env.failed
-        steps_done += alive
-        alive = alive & ~env.at_end
-        env.world.idle.copy_(~alive)
-        if not bool(alive.any()):
-            break
+    with inference(device):
+        for _ in range(int((last - start).max())):
+            env.simulate(trained.act(env.observation))
+            states.append(env.world.qpos.clone())
+            contacts.append(env.world.contacts.clone())
+            env.judge()
+            errors.append(env.error.clone())
+            rewards.append(env.reward.clone())
+            alive = alive & ~env.failed
+            steps_done += alive
+            alive = alive & ~env.at_end
+            env.world.idle.copy_(~alive)
+            if not bool(alive.any()):
+                break
     qpos, touch = torch.stack(states, 1).cpu(), torch.stack(contacts, 1).cpu()
     error, reward = torch.stack(errors, 1).cpu(), torch.stack(rewards, 1).cpu()
     results = []

@@ -154,7 +154,7 @@ class Follower:
         seen, given, error, drift = [self._observe(references, 0, contacts, offset)], [], [], []
         for step in range(steps):
             pose = references.dof[:, min(step + action.lead, references.frames - 1)]
-            targets, offset = motor_targets(self.trained.actor(seen[-1]), offset, pose, self.anatomy, action)
+            targets, offset = motor_targets(self.trained.act(seen[-1]), offset, pose, self.anatomy, action)
             world.step(targets)
             contacts = world.contacts.clone()
             tracking = self._judge(references, step + 1)
