@@ -27,6 +27,8 @@ class TrainGenerator(Command):
     """steps of training, instead of seconds"""
     init: Path | None = None
     """generator file to start from"""
+    compile: bool = False
+    """fuse the kernels of a step first: a minute or two before the clock starts, then on a GPU 1.7 times as fast"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
@@ -34,7 +36,7 @@ class TrainGenerator(Command):
         from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
 
         make = TrainSettings.paper if self.preset == "paper" else TrainSettings
-        settings = replace(make(seconds=self.seconds, steps=self.steps), seed=self.seed)
+        settings = replace(make(seconds=self.seconds, steps=self.steps), seed=self.seed, compile=self.compile)
         character = humanoid()
         train_generator(settings, read_clips(self.clips, character), self.out, character, self.torch_device, init=self.init)
         return {"generator": str(self.out / GENERATOR_FILE)}
