@@ -31,6 +31,8 @@ from parc.mocap.anatomy import Anatomy
 
 SCRIPTS = [
     climb("low", Climb(1.0)),
+    climb("jump", Climb(1.7)),
+    climb("out_of_a_pit", Climb(1.6, heading=-0.4, pit=True)),
     climb("high", Climb(1.9, side="left", heading=0.3)),
     descend("down", Descend(1.4)),
     descend("drop", Descend(1.9, left=False)),
@@ -78,7 +80,7 @@ def test_a_clip_begins_and_ends_with_a_second_of_walking(script: Script) -> None
         assert float((second[-1] - second[0])[:2].norm()) > 0.6
 
 
-@pytest.mark.parametrize("script", SCRIPTS[:2] + SCRIPTS[4:5], ids=lambda s: s.name)
+@pytest.mark.parametrize("script", [s for s in SCRIPTS if s.name in ("low", "jump", "high", "step")], ids=lambda s: s.name)
 def test_feet_of_a_draft_stand_where_they_are_held(script: Script) -> None:
     made = draft(script, humanoid())
     character, anatomy = humanoid(), Anatomy.of(humanoid())
@@ -99,6 +101,26 @@ def test_a_mirrored_script_drafts_a_mirrored_motion() -> None:
     one, two = (draft(s, humanoid()).start.root_pos for s in (script, mirrored(script)))
     assert torch.allclose(one * torch.tensor([1.0, -1.0, 1.0]), two, atol=1e-5)
     assert mirrored(mirrored(script)).steps == list(script.steps)
+
+
+def test_a_pit_has_walls_all_around_and_room_for_the_way() -> None:
+    script = climb("c", Climb(1.6, heading=0.4, pit=True))
+    way = draft(script, humanoid()).start.root_pos
+    heights = script.terrain.heights
+    assert bool((torch.cat([heights[0], heights[-1], heights[:, 0], heights[:, -1]]) == 1.6).all())
+    before = way[way[:, 0] < -0.3]
+    around = before[:, None, :2] + 0.35 * torch.tensor([[-1.0, -1.0], [-1.0, 1.0]])
+    assert bool((script.terrain.height_at(around) == 0.0).all())
+
+
+@pytest.mark.parametrize("height", [1.4, 1.6, 2.0])
+def test_low_ledges_are_left_from_both_feet_and_high_ones_from_one(height: float) -> None:
+    script = climb("c", Climb(height))
+    grip = min(g.start for g in script.grips)
+    ground = [s for s in script.steps if s.place[2] == 0.0 and s.stop > grip - 0.3]
+    assert len({s.side for s in ground}) == (2 if height < 1.9 else 1)
+    walls = sorted((s.start, s.place[2]) for s in script.steps if s.toe_only)
+    assert [z for _, z in walls] == sorted(z for _, z in walls)
 
 
 def test_walks_have_human_steps_and_runs_have_flight() -> None:

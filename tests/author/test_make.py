@@ -36,7 +36,7 @@ from parc.track.screen import ScreenSettings, screen_clip
 @pytest.fixture(scope="module")
 def made() -> dict[str, Authored]:
     leap = jump_down("leap", JumpDown(1.0, "leap", 1.6, heading=0.3))
-    scripts = [climb("climb", Climb(1.2)), vault("vault", Vault(0.95)), leap]
+    scripts = [climb("climb", Climb(1.2)), climb("high", Climb(1.75)), vault("vault", Vault(0.95)), leap]
     return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
 
 
@@ -56,8 +56,21 @@ def test_a_climb_ends_on_the_ledge_and_takes_the_time_of_a_human(made: dict[str,
     assert 0.75 < float(root[:20, 2].mean()) < 0.95
 
 
-def test_hands_do_not_move_while_they_hold(made: dict[str, Authored]) -> None:
-    clip = made["climb"].clip
+def test_a_high_climb_asks_for_no_jump_that_a_simulated_body_cannot_do(made: dict[str, Authored]) -> None:
+    """It reaches 1.4 m/s upwards and 1.06 m with the pelvis; a foot is on the ground or the hands hold at all times."""
+    motion, body = made["high"].clip.motion, Anatomy.of(humanoid()).body
+    feet, hands = (motion.contacts[:, [body[f"{s}_{part}"] for s in ("left", "right")]] > 0.5 for part in ("ankle", "wrist"))
+    caught = int(hands.any(1).nonzero()[0])
+    height = motion.root_pos[:, 2]
+    assert float(30 * height[: caught + 10].diff().max()) < 1.4
+    assert float(height[: caught + 1].max()) < 1.06
+    both = feet[caught - 12 : caught - 3].all(1)
+    assert bool(both.all()) and float(motion.root_pos[caught - 8, 0]) > -0.6
+
+
+@pytest.mark.parametrize("name", ["climb", "high"])
+def test_hands_do_not_move_while_they_hold(made: dict[str, Authored], name: str) -> None:
+    clip = made[name].clip
     body = Anatomy.of(humanoid()).body
     pos = clip.motion.body_poses(humanoid()).pos
     for side in ("left", "right"):
@@ -109,7 +122,7 @@ def test_the_clip_says_how_it_was_made(made: dict[str, Authored]) -> None:
 
 def test_a_fault_names_the_number_and_its_limit() -> None:
     quality = AuthoredQuality(
-        depth=25.0, gap=1.0, slide=1.0, flight=float("nan"), limits=0.0, joint_speed=1.0, jerk=1.0, push=0.0
+        depth=25.0, gap=1.0, slide=1.0, flight=float("nan"), wall=0.0, limits=0.0, joint_speed=1.0, jerk=1.0, push=0.0
     )
     assert quality.faults(AuthoredLimits()) == ("depth 25 is over 20", "flight nan is over 1.5")
 

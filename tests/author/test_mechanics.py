@@ -101,15 +101,55 @@ def test_forces_push_within_the_cone(force: tuple[float, float, float], excess: 
     assert float(over[0]) == pytest.approx(excess, abs=2e-3)
 
 
+def test_turning_is_the_angular_velocity_in_the_world() -> None:
+    rate, fps = torch.tensor([0.4, -1.0, 2.0]), 30.0
+    start = rotation.from_exp(torch.tensor([0.3, 0.8, -0.5]))
+    times = torch.arange(4).unsqueeze(-1) / fps
+    rot = rotation.to_matrix(rotation.multiply(rotation.from_exp(rate * times), start.expand(4, 4)))
+    spin = mechanics.turning(rot.view(1, 4, 1, 3, 3), fps)
+    assert spin.shape == (1, 2, 1, 3)
+    assert torch.allclose(spin[0, :, 0], rate.expand(2, 3), rtol=5e-3)
+
+
+def _still() -> tuple[torch.Tensor, torch.Tensor, BodyPose, torch.Tensor]:
+    """No forces on the six parts, all of them and all bodies at the origin, unturned and at rest."""
+    bodies = len(humanoid())
+    pose = BodyPose(torch.zeros(bodies, 3), torch.eye(3).expand(bodies, 3, 3).clone())
+    return torch.zeros(6, 3), torch.zeros(6, 3), pose, torch.zeros(bodies, 3)
+
+
 def test_a_hand_far_from_the_shoulder_is_too_much_for_it() -> None:
     character = humanoid()
-    limbs = mechanics.limb_joints(character)
-    pos = torch.zeros(len(character), 3)
-    at, force = torch.zeros(6, 3), torch.zeros(6, 3)
-    force[4, 2] = 0.5
+    limbs, settings = mechanics.limb_joints(character), MechanicsSettings(torque=1.0)
+    force, at, pose, spin = _still()
+    force[4, 1] = 0.5
     at[4, 0] = 0.1
-    assert float(mechanics.over_torque(force, at, pos, limbs, MechanicsSettings())) == pytest.approx(0.0, abs=1e-7)
+    assert float(mechanics.over_torque(force, at, pose, spin, limbs, settings)) == pytest.approx(0.0, abs=1e-7)
     at[4, 0] = 0.6
     elbow, shoulder = 70 / (character.mass * 9.81), 100 / (character.mass * 9.81)
     wanted = (0.3 - elbow) ** 2 + (0.3 - shoulder) ** 2
-    assert float(mechanics.over_torque(force, at, pos, limbs, MechanicsSettings())) == pytest.approx(wanted, rel=1e-3)
+    assert float(mechanics.over_torque(force, at, pose, spin, limbs, settings)) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_a_hinge_bears_what_does_not_turn_it() -> None:
+    character = humanoid()
+    force, at, pose, spin = _still()
+    force[4, 2], at[4, 0] = 0.5, 0.6
+    shoulder = 100 / (character.mass * 9.81)
+    over = mechanics.over_torque(force, at, pose, spin, mechanics.limb_joints(character), MechanicsSettings(torque=1.0))
+    assert float(over) == pytest.approx((0.3 - shoulder) ** 2, rel=1e-3)
+
+
+@pytest.mark.parametrize(("rate", "pushes"), [(2.9, 0.0), (3.1, 0.0), (2.0, 0.25), (-2.0, 0.25)])
+def test_damping_uses_up_a_motor_that_is_fast(rate: float, pushes: float) -> None:
+    """A knee has 150 N m and a damping of 50 N m s: at 3 rad/s nothing is left to push with, while braking is helped by it."""
+    character = humanoid()
+    force, at, pose, spin = _still()
+    for name in ("left_shin", "left_foot"):
+        spin[character.names.index(name), 1] = rate
+    force[2], at[2] = torch.tensor([pushes, 0.0, 0.0]), torch.tensor([0.0, 0.0, -0.8])
+    for name in ("left_foot", "left_thigh"):
+        pose.pos[character.names.index(name)] = at[2]
+    over = mechanics.over_torque(force, at, pose, spin, mechanics.limb_joints(character), MechanicsSettings(torque=1.0))
+    motor = abs(50 * rate / (character.mass * 9.81) - (-0.8 * pushes))
+    assert float(over) == pytest.approx(max(motor - 150 / (character.mass * 9.81), 0.0) ** 2, abs=1e-6)

@@ -1,26 +1,41 @@
-"""Up a ledge of 0.6 to 2 m: walk up, hands on the edge, press, foot up, stand, walk on.
+"""Up a ledge of 0.5 to 2.1 m: walk up, hands on the edge, pull or press, foot up, stand, walk on.
 
-Up to `STANDING_REACH` both feet gather before the wall, the hands are put on the ledge while they still stand, and the legs start
-what the arms finish. Higher ledges are jumped at from one foot; the other finds the wall, pushes up along it, and the hands catch
-the edge on the way. A ball of a hand cannot hook an edge, so the palms lie on top and the elbows stay above it.
+How the hands get there depends on the height. A simulated body is strong but slow (`parc.author.mechanics`): from both feet it
+jumps no higher than its pelvis at 1.06 m, and holds a ledge that is 0.8 m above the pelvis.
 
-    approach | gather | press up       | mantle      | walk on
+    to 1.42 m   both feet gather before the wall, the hands are put on while they still stand, the legs start what the arms finish
+    to 1.85 m   both feet gather, the arms go up, a jump as high as needed brings the hands onto the edge; pull up
+    above       a run-up, a jump from one foot; the other finds the wall and turns the speed of the run upwards; pull up
+
+A ball of a hand cannot hook an edge, so the palms lie on top and the elbows are not far under it.
+
+    approach | gather | pull, press up | mantle      | walk on
     feet     ==      ==(wall)           =====foot up==========
     hands        ============================
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from parc.author import stage
 from parc.author.gait import Pace, other, trunk_keys, walk
-from parc.author.mantle import mantle
+from parc.author.mantle import PALM, mantle
+from parc.author.mechanics import GRAVITY
+from parc.author.pull_up import EDGE, pull_up
 from parc.author.script import BACK, SIDES, SIGN, Key, Script, Side, Step, Via, shifted
 from parc.errors import SettingsError
 
 STANDING_REACH = 1.42
 """m, the highest ledge that hands are put on from the ground"""
+JUMPING_REACH = 1.85
+"""m, the highest ledge that is reached by a jump from both feet"""
+RUN_UP = 2.2
+"""m/s, the least speed at a higher one"""
+TIPTOE = 0.97
+"""m, height of the pelvis when the feet leave the ground"""
+PUSH = 5.0
+"""m/s2 upwards in a jump from both feet"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,7 @@ class Climb:
     height: float = 1.5
     """m"""
     speed: float = 1.2
-    """m/s of the approach"""
+    """m/s of the approach; ledges over `JUMPING_REACH` are run at with `RUN_UP` at least"""
     leave: float = 1.2
     """m/s of the walk on top"""
     approach: float = 1.4
@@ -41,26 +56,37 @@ class Climb:
     """whose foot is put on top first"""
     tempo: float = 1.0
     """factor of the time that the climb itself takes"""
+    pit: bool = False
+    """walls of the same height on the other three sides, too"""
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.height <= 2.1:
             raise SettingsError(f"a climb of {self.height} m is not between 0.5 and 2.1 m")
 
+    @property
+    def pace(self) -> Pace:
+        return Pace(self.speed if self.height <= JUMPING_REACH else max(self.speed, RUN_UP))
+
 
 def climb(name: str, make: Climb = Climb()) -> Script:
-    begin, before, steps, keys, vias, grip, support = (_jumped if make.height > STANDING_REACH else _from_the_ground)(make)
-    over = mantle(make.height, grip, support, make.side, make.tempo, make.leave, make.turn)
-    far = make.speed * (make.approach + 1.2) + 2.0
+    begin, before, steps, keys, vias, grip, support = _beginning(make)
+    palm = PALM if make.height <= STANDING_REACH else EDGE
+    over = mantle(make.height, grip, support, make.side, make.tempo, make.leave, make.turn, palm)
+    far = make.pace.speed * (make.approach + 1.2) + 2.0
+    aside = abs(np.sin(make.heading)) * far
     script = Script(
         name=name,
         skill="climb",
-        terrain=stage.ledge(make.height, far, over.reach + 1.0, 2.2 + abs(np.sin(make.heading)) * far),
+        terrain=stage.pit(make.height, far, over.reach + 1.0, 1.2 + aside, 2.4 + aside)
+        if make.pit
+        else stage.ledge(make.height, far, over.reach + 1.0, 2.2 + aside),
         duration=over.end - begin,
         steps=[*before, *steps, *over.steps],
         grips=over.grips,
-        keys=[*trunk_keys(before, Pace(make.speed), 0.0, make.heading), *keys, *over.keys],
+        keys=[*trunk_keys(before, make.pace, 0.0, make.heading), *keys, *over.keys],
         vias=[*vias, *over.vias],
-        parameters={"height": make.height, "speed": make.speed, "heading": make.heading, "tempo": make.tempo},
+        brisk=float(np.clip((make.pace.speed - 1.4) / 1.4, 0, 1)),
+        parameters={"height": make.height, "speed": make.pace.speed, "heading": make.heading, "tempo": make.tempo},
     )
     return shifted(script, -begin)
 
@@ -69,13 +95,18 @@ Beginning = tuple[float, list[Step], list[Step], list[Key], list[Via], float, fl
 """begin, walk, steps, keys, vias, time of the grip and of the support"""
 
 
+def _beginning(make: Climb) -> Beginning:
+    if make.height <= STANDING_REACH:
+        return _from_the_ground(make)
+    return _from_both_feet(make) if make.height <= JUMPING_REACH else _at_a_run(make)
+
+
 def _from_the_ground(make: Climb) -> Beginning:
     h, q, lead, trail = make.height, make.tempo, make.side, other(make.side)
-    pace, gather = Pace(make.speed), -0.46
-    grip, take_off = 0.0, 0.34
+    gather, grip, take_off = -0.46, 0.0, 0.34
     first = Step(trail, grip - 0.42, take_off, (gather, SIGN[trail] * 0.11, 0.0), 0.0, grip - 0.36, take_off - 0.20)
     second = Step(lead, grip - 0.10, take_off + 0.02, (gather + 0.02, SIGN[lead] * 0.11, 0.0), 0.0, grip - 0.07, take_off - 0.18)
-    before = walk(lead, first.start - 0.48, (gather - 0.50, 0.0), _count(make), pace, 0.0, make.heading, backwards=True)
+    before = _walk_up(make, lead, first.start - 0.48, gather - 0.50)
     support = take_off + (0.36 + 0.42 * max(h - 0.87, 0.0)) * q
     keys = [
         Key(grip - 0.25, gather - 0.06, 0.0, 0.83, 0.05, 0.12, 0.0),
@@ -89,31 +120,57 @@ def _from_the_ground(make: Climb) -> Beginning:
     return grip - 0.9 - make.approach, before, steps, keys, [], grip, support
 
 
-def _jumped(make: Climb) -> Beginning:
-    h, q, lead, trail = make.height, make.tempo, make.side, other(make.side)
-    pace, plant, take_off, rise = Pace(make.speed), -0.62, 0.0, make.height - 1.5
-    last = Step(trail, take_off - 0.34, take_off, (plant, SIGN[trail] * 0.07, 0.0), 0.0, take_off - 0.31, take_off - 0.16)
-    before = walk(lead, last.start - 0.40, (plant - 0.60, 0.0), _count(make), pace, 0.0, make.heading, backwards=True)
-    before[-1] = replace(before[-1], stop=take_off - 0.22, lift=take_off - 0.40)
-    grip = take_off + 0.24 + 0.10 * rise
-    on_wall = (0.0, SIGN[lead] * 0.10, 0.42 + 0.55 * rise)
-    higher = (0.0, SIGN[trail] * 0.11, h - 0.85)
-    steps = [
-        last,
-        Step(lead, take_off + 0.10, take_off + 0.40, on_wall, toe_only=True, pitch=-0.75, normal=BACK),
-        Step(trail, grip + 0.32 * q, grip + 0.72 * q, higher, toe_only=True, pitch=-0.6, normal=BACK),
-    ]
+def _from_both_feet(make: Climb) -> Beginning:
+    """The pelvis is at `reach` when the hands come on: of low ledges before the feet leave the ground, of high ones after."""
+    h, lead, trail = make.height, make.side, other(make.side)
+    gather, take_off, last_speed = -0.40, 0.0, 0.2
+    reach = h - float(np.interp(h, [1.55, 1.95], [0.70, 0.80]))
+    speed = max(1.0, (last_speed**2 + 2 * GRAVITY * max(reach - TIPTOE, 0.0)) ** 0.5)
+    depth = max(speed**2 / (2 * PUSH), TIPTOE - reach + 0.04)
+    push = 2 * depth / speed
+    low = take_off - push
+    if reach > TIPTOE:
+        grip = take_off + (speed - last_speed) / GRAVITY
+    else:
+        grip = low + push * ((reach - TIPTOE + depth) / depth) ** 0.5
+    up = max(take_off, grip)
+    first = Step(trail, low - 0.58, take_off, (gather, SIGN[trail] * 0.11, 0.0), 0.0, low - 0.52, take_off - 0.14)
+    second = Step(lead, low - 0.26, take_off, (gather + 0.01, SIGN[lead] * 0.11, 0.0), 0.0, low - 0.22, take_off - 0.14)
+    before = _walk_up(make, lead, first.start - 0.48, gather - 0.50)
+    pull = pull_up(h, up, max(reach, TIPTOE), lead, make.tempo, up + 0.17)
+    bend = min(depth / 0.4, 1.0)
     keys = [
-        Key(last.start + 0.10, plant - 0.12, 0.0, 0.76, 0.08, 0.18, 0.0),
-        Key(take_off, plant + 0.16, 0.0, 0.93, 0.0, 0.02),
-        Key(grip, -0.32, 0.0, h - 0.62, -0.02, 0.05),
-        Key(grip + 0.35 * q, -0.31, 0.0, h - 0.35, 0.05, 0.20),
-        Key(grip + 0.62 * q, -0.27, 0.0, h - 0.10, 0.25, 0.50),
+        Key(low - 0.25, gather - 0.06, 0.0, 0.84, 0.05, 0.12, 0.0),
+        Key(low, gather - 0.06 * bend, 0.0, TIPTOE - depth, 0.15 + 0.35 * bend, 0.3 + 0.4 * bend),
+        Key(take_off, -0.36, 0.0, TIPTOE, 0.12, 0.18),
     ]
-    vias = [Via(f"{trail}_foot", take_off + 0.25, (-0.42, SIGN[trail] * 0.10, 0.45 + 0.5 * rise), 0.3)]
-    vias += [Via(f"{side}_hand", take_off - 0.05, (plant + 0.42, SIGN[side] * 0.22, 1.22)) for side in SIDES]
-    return take_off - 0.9 - make.approach, before, steps, keys, vias, grip, grip + 0.85 * q
+    if grip > take_off + 0.05:
+        keys.append(Key(grip, -0.32, 0.0, reach, 0.12, 0.18))
+    ways = ((low - 0.30, gather + 0.34, 1.10), (low, gather + 0.32, TIPTOE - depth + 0.75), (grip - 0.09, 0.0, h + 0.09))
+    return low - 1.1 - make.approach, before, [first, second, *pull.steps], [*keys, *pull.keys], _arms(ways), grip, pull.support
 
 
-def _count(make: Climb) -> int:
-    return int(np.ceil(make.approach / Pace(make.speed).time)) + 4
+def _at_a_run(make: Climb) -> Beginning:
+    h, lead, trail = make.height, make.side, other(make.side)
+    plant, stance, take_off, grip, reach = -0.68, 0.26, 0.0, 0.27, h - 0.76
+    last = Step(lead, -stance, take_off, (plant, SIGN[lead] * 0.06, 0.0), 0.0, -stance + 0.03, take_off - 0.12)
+    before = _walk_up(make, trail, last.start - make.pace.time, plant - make.pace.length)
+    pull = pull_up(h, grip, reach, lead, make.tempo, take_off - 0.01, max(reach - 0.74, 0.42))
+    keys = [
+        Key(last.start + 0.02, plant - 0.26, 0.0, 0.85, 0.02, 0.05, 0.0),
+        Key(take_off, plant + 0.19, 0.0, TIPTOE, 0.02, 0.08),
+        Key(take_off + 0.14, -0.41, 0.0, 0.4 * TIPTOE + 0.6 * reach, 0.05, 0.10),
+        Key(grip, -0.34, 0.0, reach, 0.08, 0.14),
+    ]
+    ways = ((last.start - 0.10, plant - 0.05, 1.15), (take_off - 0.10, plant + 0.32, 1.58), (grip - 0.09, 0.0, h + 0.09))
+    return last.start - 0.6 - make.approach, before, [last, *pull.steps], [*keys, *pull.keys], _arms(ways), grip, pull.support
+
+
+def _walk_up(make: Climb, side: Side, start: float, x: float) -> list[Step]:
+    count = int(np.ceil(make.approach / make.pace.time)) + 4
+    return walk(side, start, (x, 0.0), count, make.pace, 0.0, make.heading, backwards=True)
+
+
+def _arms(ways: tuple[tuple[float, float, float], ...]) -> list[Via]:
+    """Both hands pass x and z at times; they rise early, as shoulders are slow."""
+    return [Via(f"{side}_hand", time, (x, SIGN[side] * 0.24, z)) for side in SIDES for time, x, z in ways]

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from parc.author.climb import Climb, climb
+from parc.author.climb import JUMPING_REACH, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.draft import draft
 from parc.author.jump_down import DownStyle, JumpDown, jump_down
@@ -82,18 +82,20 @@ def _side(draw: np.random.Generator) -> Side:
 
 
 def _random_climb(name: str, draw: np.random.Generator) -> Script:
-    height = draw.uniform(0.6, 2.0)
+    height = draw.uniform(0.6, STANDING_REACH) if draw.random() < 0.35 else draw.uniform(STANDING_REACH, 2.1)
+    runs = height > JUMPING_REACH
     return climb(
         f"{name}_climb",
         Climb(
             height=height,
-            speed=draw.uniform(1.0, 1.6),
+            speed=draw.uniform(RUN_UP, 2.7) if runs else draw.uniform(1.0, 1.7),
             leave=draw.uniform(0.9, 1.5),
-            approach=draw.uniform(1.0, 1.8),
-            heading=math.radians(draw.uniform(-25, 25)),
+            approach=draw.uniform(1.0, 1.4 if runs else 1.8),
+            heading=math.radians(draw.uniform(-15, 15) if runs else draw.uniform(-25, 25)),
             turn=math.radians(draw.uniform(-25, 25)),
             side=_side(draw),
             tempo=draw.uniform(0.9, 1.3),
+            pit=bool(draw.random() < 0.25),
         ),
     )
 

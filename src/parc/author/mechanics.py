@@ -4,8 +4,14 @@
 
 k runs over point masses that stand for the bodies' shapes, j over the parts that are held; a_k are second differences of
 positions. Without contact the right sides must vanish: the centre of mass c falls, the angular momentum stays. Forces are
-unknowns of the fit beside the pose. They must push, stay inside the cone of friction, and be such as the motors can hold against
-(the moment of a part's force about the joints of its own limb; the limbs' weights are left out, they are light).
+unknowns of the fit beside the pose. They must push, stay inside the cone of friction, and be such as the motors can hold against:
+
+    | d w - sum_j (p_j - o) x f_j |  <=  torque x limit
+
+for a limb's joint at o that turns at w against a damping d, along its axis if it is a hinge; the limbs' own weights and inertia
+are left out, they are light. The damping is that of the simulated body, where it is no part of the motor: it alone uses up all of
+a knee's torque at 6 rad/s, so that such a body is strong but slow: a jump
+lifts its pelvis no more than 0.2 m over where it is when it stands.
 
 Forces are in units of the body's weight, moments of weight times 1 m.
 """
@@ -35,8 +41,8 @@ class MechanicsSettings:
     """weights that one foot may bear"""
     hand_push: float = 0.9
     """weights that one hand may bear"""
-    torque: float = 1.0
-    """times the motors' limits"""
+    torque: float = 2.0
+    """times the motors' limits, as simulated bodies have (`Contract.torque_scale`)"""
 
 
 class Masses(NamedTuple):
@@ -119,30 +125,53 @@ def over_the_cone(force: Tensor, normal: Tensor, settings: MechanicsSettings) ->
 
 
 class Limbs(NamedTuple):
-    part: Tensor
-    """[J] rows of PARTS"""
+    parts: Tensor
+    """[J, 6] 1 for the PARTS of the joint's limb"""
     joint: Tensor
     """[J] bodies whose origin is the joint"""
+    parent: Tensor
+    """[J] bodies they are joined to"""
+    hinge: Tensor
+    """[J] bool"""
+    axis: Tensor
+    """[J, 3] of a hinge, in the body's frame"""
     limit: Tensor
     """[J] weights x m"""
+    damping: Tensor
+    """[J] weights x m x s"""
 
 
 @cache  # captured graphs read these tensors, so none may be dropped
 def limb_joints(character: Character, device: torch.device | str = "cpu") -> Limbs:
-    anatomy = Anatomy.of(character)
-    part, joint, limit = [], [], []
-    for row, (side, what) in enumerate(PARTS):
-        for place in ("shoulder", "elbow") if what == "hand" else ("hip", "knee", "ankle"):
-            body = anatomy.body[f"{side}_{place}"]
-            part.append(row)
-            joint.append(body)
-            limit.append(character.bodies[body].joint.torque_limit / (character.mass * GRAVITY))
-    return Limbs(*(torch.tensor(x, device=device) for x in (part, joint, limit)))
+    body, weight = Anatomy.of(character).body, character.mass * GRAVITY
+    places = {"foot": ("hip", "knee", "ankle"), "hand": ("shoulder", "elbow")}
+    names = [(side, limb, place) for limb in places for side in ("left", "right") for place in places[limb]]
+    rows = [body[f"{side}_{place}"] for side, _, place in names]
+    joints = [character.bodies[row].joint for row in rows]
+    own = [[float(side == s and (limb == "hand") == (part == "hand")) for s, part in PARTS] for side, limb, _ in names]
+    return Limbs(
+        torch.tensor(own, device=device),
+        torch.tensor(rows, device=device),
+        torch.tensor([character.parents[row] for row in rows], device=device),
+        torch.tensor([joint.is_hinge for joint in joints], device=device),
+        torch.tensor([joint.axes[0] for joint in joints], device=device),
+        torch.tensor([joint.torque_limit / weight for joint in joints], device=device),
+        torch.tensor([joint.damping / weight for joint in joints], device=device),
+    )
 
 
-def over_torque(force: Tensor, at: Tensor, pos: Tensor, limbs: Limbs, settings: MechanicsSettings) -> Tensor:
-    """[...] sum over the limbs' joints of the moment over the motors' limits, weights x m; body origins [..., B, 3]."""
-    arm = at.index_select(-2, limbs.part) - pos.index_select(-2, limbs.joint)
-    moment = torch.linalg.cross(arm, force.index_select(-2, limbs.part), dim=-1)
-    size = moment.square().sum(-1).add(1e-8).sqrt()
+def turning(rot: Tensor, fps: float) -> Tensor:
+    """[N, T-2, B, 3] angular velocities in the world, rad/s, of rotation matrices [N, T, B, 3, 3]."""
+    return torch.linalg.cross(rot[:, :-2], rot[:, 2:], dim=-2).sum(-1) * (0.25 * fps)
+
+
+def over_torque(force: Tensor, at: Tensor, pose: BodyPose, spin: Tensor, limbs: Limbs, settings: MechanicsSettings) -> Tensor:
+    """[...] sum over the limbs' joints of the square of what motors lack, weights x m; for parts' forces [..., 6, 3] at
+    [..., 6, 3], matrix poses and the bodies' angular velocities [..., B, 3]."""
+    load, moment = limbs.parts @ force, limbs.parts @ torch.linalg.cross(at, force, dim=-1)
+    moment = moment - torch.linalg.cross(pose.pos.index_select(-2, limbs.joint), load, dim=-1)
+    bend = spin.index_select(-2, limbs.joint) - spin.index_select(-2, limbs.parent)
+    motor = limbs.damping.unsqueeze(-1) * bend - moment
+    axis = (pose.rot.index_select(-3, limbs.joint) * limbs.axis.unsqueeze(-2)).sum(-1)
+    size = torch.where(limbs.hinge, (motor * axis).sum(-1).abs(), motor.square().sum(-1).add(1e-8).sqrt())
     return (size - settings.torque * limbs.limit).clamp_min(0).square().sum(-1)

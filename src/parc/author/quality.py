@@ -4,6 +4,7 @@ depth        deepest point in the terrain, mm
 gap          farthest that a body labelled in contact is from the terrain, mm
 slide        fastest that a hand or foot in contact moves over the ground, mean over frames, cm/s
 flight       largest |a_z + 9.81| of the centre of mass in the air, m/s2; 0 without flight
+wall         the same while nothing but a wall is touched
 limits       largest excess of a joint coordinate over its limits, rad
 joint_speed  of any joint about any axis, rad/s
 jerk         largest of any body, m/s3
@@ -20,7 +21,7 @@ from parc.character.character import Character
 from parc.character.pose import joints_to_dof
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
-from parc.metrics.flight import flight_error
+from parc.metrics.flight import GRAVITY, flight_error
 from parc.metrics.jerk import LIMIT, max_jerk
 from parc.metrics.skate import skate
 
@@ -35,6 +36,8 @@ class AuthoredLimits:
     """cm/s"""
     flight: float = 1.5
     """m/s2"""
+    wall: float = 0.7 * GRAVITY
+    """m/s2: most of the weight is not for a wall to carry"""
     limits: float = 0.1
     """rad"""
     joint_speed: float = 30.0
@@ -51,6 +54,7 @@ class AuthoredQuality:
     gap: float
     slide: float
     flight: float
+    wall: float
     limits: float
     joint_speed: float
     jerk: float
@@ -73,7 +77,8 @@ def measure_authored(clips: Sequence[Clip], pushes: Sequence[float], character: 
 
 def _measure(clip: Clip, push: float, character: Character) -> AuthoredQuality:
     batch = ClipBatch.stack([clip], character)
-    error, judged = flight_error(batch)
+    error, judged = (x[0] for x in flight_error(batch))
+    held = batch.contacts[0].amax(-1) > 0.5
     gaps = batch.body_clearance[0][batch.contacts[0] > 0.5]
     dof = joints_to_dof(character, clip.motion.joint_rot)
     turns = rotation.difference(clip.motion.joint_rot[:-1], clip.motion.joint_rot[1:])
@@ -84,7 +89,8 @@ def _measure(clip: Clip, push: float, character: Character) -> AuthoredQuality:
         depth=1000 * float(batch.depth.max()),
         gap=1000 * float(gaps.max()) if len(gaps) else 0.0,
         slide=100 * float(skate(batch, character.key_bodies)[1].nan_to_num(0.0)),
-        flight=float(error[judged].max()) if judged.any() else 0.0,
+        flight=float((error * (judged & ~held)).nan_to_num(0.0).max()),
+        wall=float((error * (judged & held)).nan_to_num(0.0).max()),
         limits=max(float(over.max()), 0.0),
         joint_speed=float(rotation.to_exp(turns).abs().max()) * clip.motion.fps,
         jerk=float(max_jerk(batch)),

@@ -19,6 +19,7 @@ from torch import Tensor
 from parc.author import mechanics
 from parc.author.draft import FPS, PARTS, Draft
 from parc.author.mechanics import MechanicsSettings
+from parc.author.script import SIDES
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose, forward_kinematics
@@ -34,6 +35,8 @@ RENEW = 25
 """steps between choices of points to watch"""
 MARGIN = 0.015
 """m that bodies other than hands and feet keep from the terrain, so that knees that pass a wall do not lean on it"""
+FOREARM = -0.018
+"""m, the same of forearms, which lie on the edge that a body hangs from"""
 SOFT = 0.004
 """m under which a depth counts by its square"""
 
@@ -124,6 +127,8 @@ class Solve:
         bones = [(anatomy.body[a], anatomy.body[b]) for limb in anatomy.limbs for a, b in pairwise(limb)]
         self.bone_from, self.bone_to = (torch.tensor(x, device=device) for x in zip(*bones, strict=True))
         self.ground = NearGround(character, [d.script.terrain for d in drafts], self.valid, NEAR, RENEW, SOFT, MARGIN)
+        forearms = torch.tensor([anatomy.body[f"{side}_elbow"] for side in SIDES], device=device)
+        self.ground.margin[torch.isin(self.ground.surface.body, forearms)] = FOREARM
         with torch.no_grad():
             wanted = _with_matrices(forward_kinematics(character, self.root_pos, self.root_rot, self.joint_rot))
             self.wanted_trunk = wanted.rot.index_select(2, self.trunk)
@@ -171,7 +176,17 @@ class Solve:
             "force": frame_mean((wrench.force - total).square(), inner),
             "moment": frame_mean((wrench.moment - moment).square(), inner),
             "cone": frame_mean(mechanics.over_the_cone(force, self.normal, settings).square() * self.held, valid),
-            "torque": frame_mean(mechanics.over_torque(force, parts, pose.pos, self.joints, settings), valid),
+            "torque": frame_mean(
+                mechanics.over_torque(
+                    force[:, 1:-1],
+                    parts[:, 1:-1],
+                    BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1]),
+                    mechanics.turning(pose.rot, FPS),
+                    self.joints,
+                    settings,
+                ),
+                inner,
+            ),
             "effort": frame_mean(force.square(), valid),
             "limits": frame_mean(over.square(), valid),
             "acceleration": frame_mean(second.square().mean(2), inner),

@@ -13,6 +13,14 @@ def ledge(height: float, before: float, behind: float, side: float = 2.2) -> Ter
     return _profile(before, behind, side, lambda x: height if x > 0 else 0.0)
 
 
+def pit(height: float, before: float, behind: float, aside: float, side: float) -> Terrain:
+    """A floor at 0 from x = `1 - before` m to 0 and `aside` m to both sides of y = 0, with all around it `height` m higher."""
+    terrain = ledge(height, before, behind, side)
+    x, y = (terrain.min_point[k] + CELL * torch.arange(n) for k, n in enumerate(terrain.heights.shape))
+    around = (x < 1.0 - before).unsqueeze(1) | (y.abs() > aside)
+    return Terrain(torch.where(around, torch.tensor(height), terrain.heights), terrain.min_point)
+
+
 def wall(height: float, thickness: int, before: float, behind: float, side: float = 2.2) -> Terrain:
     """A wall `thickness` cells deep from x = 0 on."""
     return _profile(before, behind, side, lambda x: height if 0 < x < thickness * CELL else 0.0)
