@@ -125,7 +125,8 @@ class Studio:
             job.wait(10.0)
         for page in pages:  # a thread that still computes when the interpreter ends takes the process down with it
             page.wait(10.0)
-        self._server.stop()
+        with contextlib.redirect_stdout(sys.stderr):  # it says that it has stopped, where a result may be read
+            self._server.stop()
 
     def _connect(self, client: ClientHandle) -> None:
         try:
