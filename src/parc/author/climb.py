@@ -20,9 +20,9 @@ import numpy as np
 
 from parc.author import stage
 from parc.author.gait import Pace, other, trunk_keys, walk
-from parc.author.mantle import PALM, mantle
+from parc.author.mantle import mantle
 from parc.author.mechanics import GRAVITY
-from parc.author.pull_up import EDGE, pull_up
+from parc.author.pull_up import pull_up
 from parc.author.script import BACK, SIDES, SIGN, Key, Script, Side, Step, Via, shifted
 from parc.errors import SettingsError
 
@@ -70,8 +70,7 @@ class Climb:
 
 def climb(name: str, make: Climb = Climb()) -> Script:
     begin, before, steps, keys, vias, grip, support = _beginning(make)
-    palm = PALM if make.height <= STANDING_REACH else EDGE
-    over = mantle(make.height, grip, support, make.side, make.tempo, make.leave, make.turn, palm)
+    over = mantle(make.height, grip, support, make.side, make.tempo, make.leave, make.turn)
     far = make.pace.speed * (make.approach + 1.2) + 2.0
     aside = abs(np.sin(make.heading)) * far
     script = Script(

@@ -33,18 +33,9 @@ class Mantle:
     """m, how far the walk on top goes"""
 
 
-def mantle(
-    height: float,
-    grip: float,
-    support: float,
-    lead: Side,
-    tempo: float,
-    leave: float,
-    turn: float = 0.0,
-    palm: float = PALM,
-) -> Mantle:
+def mantle(height: float, grip: float, support: float, lead: Side, tempo: float, leave: float, turn: float = 0.0) -> Mantle:
     """`grip` and `support` are times; `lead` is the foot that is put up first; `leave` the speed of the walk on top, m/s,
-    and `turn` its heading, rad; the hands lie `palm` m behind the edge."""
+    and `turn` its heading, rad."""
     h, trail, pace = height, other(lead), Pace(leave)
     foot_up = support + 0.36 * tempo
     release = foot_up + 0.36 * tempo
@@ -65,7 +56,7 @@ def mantle(
     up = Step(lead, foot_up, stand + 0.42, (FOOT, SIGN[lead] * 0.12, h), 0.0, foot_up, stand + 0.10)
     after = walk(trail, stand + 0.02, (FOOT + 0.52, 0.0), int(np.ceil(AFTER / pace.time)) + 3, pace, h, turn, speeds=(1.0,))
     grips = [
-        Grip(side, grip, release + (0.06 if side == trail else 0.0), (palm, SIGN[side] * 0.24, h), elbow=(-0.6, 0.8, 0.5))
+        Grip(side, grip, release + (0.06 if side == trail else 0.0), (PALM, SIGN[side] * 0.24, h), elbow=(-0.6, 0.8, 0.5))
         for side in SIDES
     ]
     return Mantle(

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from parc.author.gait import other
 from parc.author.script import BACK, SIGN, Key, Side, Step
 
-EDGE = 0.08
-"""m behind the edge where palms lie whose arms come from below; farther in, the forearms would be inside the edge"""
 SPEED = 0.75
 """m/s upwards, on the mean: more than that is too fast for motors that carry the body"""
 SUPPORT = 0.10
