@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional
 
 from parc.errors import SettingsError
+from parc.generate import network as network_file
 from parc.generate.encoder import EncoderSettings, PaperEncoder
 from parc.generate.network import PREFIX_TOKENS, PrefixSettings, PrefixTransformer
 
@@ -39,7 +40,7 @@ def inputs(branches: int, seed: int = 0):
 
 
 def run(network, d, shown):
-    context = network.prefix(d["heightmap"], d["target"], d["past"], shown.shape[1])
+    context = network.prefix(d["heightmap"], d["target"], d["past"])
     return network.denoise(d["x"], network.level_embedding(d["level"]), context, network.visibility(shown))
 
 
@@ -72,16 +73,43 @@ def test_a_branch_is_the_same_alone(network):
 
 
 def test_context_serves_many_steps(network):
-    """Sampling writes frames behind the cached prefix; the next step must not notice."""
+    """What one step leaves behind, the next must not notice."""
     d, other = inputs(2), inputs(2, seed=1)
     shown = torch.tensor([[False, True]]).expand(BATCH, 2)
     with torch.no_grad():
         expected = run(network, {**d, "x": other["x"]}, shown)
-        context = network.prefix(d["heightmap"], d["target"], d["past"], 2)
+        context = network.prefix(d["heightmap"], d["target"], d["past"])
         embedding = network.level_embedding(d["level"])
         network.denoise(d["x"], embedding, context, network.visibility(shown))
         again = network.denoise(other["x"], embedding, context, network.sampling_visibility(BATCH))
     torch.testing.assert_close(again, expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("shown", [[False, True], [False], [True]])
+def test_flags_say_what_the_masks_say(monkeypatch, shown):
+    """Sampling by the operator, as on CUDA, against sampling by masks; flags of steps start where compiled code wants them."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(1)
+    network = PrefixTransformer(FEATURES, FRAMES, PrefixSettings(32, 3, 2, 64)).to(device)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    d = {name: tensor.to(device) for name, tensor in inputs(len(shown)).items()}
+    results = []
+    for by_operator in (True, False):
+        monkeypatch.setattr(network_file, "kernel_applies", lambda *_, answer=by_operator: answer)
+        with torch.no_grad():
+            context = network.prefix(d["heightmap"], d["target"], d["past"])
+            if len(shown) == 2:
+                sees = network.sampling_visibility(BATCH)
+            else:
+                sees = network.one_branch_visibility(BATCH, torch.tensor([True, False, *shown], device=device))[-1]
+            assert (sees.dtype == torch.bool) is by_operator
+            assert sees.data_ptr() % 16 == 0
+            results.append(network.denoise(d["x"], network.level_embedding(d["level"]), context, sees))
+    torch.testing.assert_close(results[0], results[1], atol=1e-5, rtol=1e-4)
+    with torch.no_grad():
+        by_visibility = run(network, d, torch.tensor([shown], device=device).expand(BATCH, -1))
+    torch.testing.assert_close(results[0], by_visibility, atol=1e-5, rtol=1e-4)
 
 
 def uncached(network: PrefixTransformer, d, shown: bool) -> torch.Tensor:

@@ -58,7 +58,7 @@ class PaperEncoder(nn.Module):
         self.frame_out = _mlp(width, features)
         self.register_buffer("blend_sees", self.visibility(torch.tensor([[False, True]])), persistent=False)
 
-    def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor, branches: int) -> EncoderContext:
+    def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor) -> EncoderContext:
         image = functional.pad(heightmap.unsqueeze(1), (0, 1, 0, 1), mode="replicate")
         patches = functional.unfold(self.map_conv(image), 2, stride=2).mT
         return EncoderContext(torch.cat([self.patch_in(patches), self.target_in(target).unsqueeze(1)], 1), past)

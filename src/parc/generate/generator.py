@@ -140,10 +140,10 @@ class Generator(nn.Module):
         return self.statistics.restore(sample(plan, noise, step))
 
     def _begin(self, past: Tensor, heightmap: Tensor, target: Tensor, coefficients: Tensor) -> tuple[Any, Tensor]:
-        """The context, and for each step the mask of its only branch, if it has but one."""
+        """The context, and for each step what its only branch may see, if it has but one."""
         dtype = self.network.dtype
         standard = self.statistics.standardise(past).to(dtype)
-        context = self.network.prefix(heightmap.to(dtype), target.to(dtype), standard, 2)
+        context = self.network.prefix(heightmap.to(dtype), target.to(dtype), standard)
         return context, self.network.one_branch_visibility(heightmap.shape[0], coefficients < 0.5)
 
     def _blended_step(

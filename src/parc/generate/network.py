@@ -12,6 +12,9 @@ No prefix token looks at a noisy frame, so keys and values of the prefix are the
 once (`prefix`); a step costs 13 tokens a branch (`denoise`). And because neither map nor target look at the past, a branch that
 may not see the past does not see it through them either, in any layer.
 
+Training writes out who sees whom as a mask, for each item of a batch its own (`visibility`). Sampling on CUDA only says which
+branches are shown the past: `attend_frames` needs no more, and reads the prefix where it lies.
+
 The noise level enters by shift and scale of each block's normalised input (AdaLN); it does not touch the prefix.
 """
 
@@ -25,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from parc.errors import SettingsError
+from parc.generate.attention import attend_frames, kernel_applies
 
 MAP_TOKENS = 64
 PAST_FRAMES = 2
@@ -32,6 +36,8 @@ PREFIX_TOKENS = MAP_TOKENS + 1 + PAST_FRAMES
 _FIRST_PAST = MAP_TOKENS + 1
 _ALIGN = 8
 """rows of an attention mask start on multiples of this many keys, as the fused kernels want"""
+_APART = 16
+"""bytes that a branch's flag takes: compiled code would copy one that does not start on a multiple of them"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Context(NamedTuple):
     """What is known of a window before any noise is looked at."""
 
     keys: list[Tensor]
-    """per layer [B, H, N, d], N slots of which the first PREFIX_TOKENS are filled"""
+    """per layer [B, H, PREFIX_TOKENS, d]"""
     values: list[Tensor]
 
 
@@ -65,6 +71,7 @@ class PrefixTransformer(nn.Module):
     prefix_sees: Tensor
     """masks of sampling are kept as they are added to the logits, 0 or minus infinity, in the network's precision"""
     blend_sees: Tensor
+    blend_shows: Tensor
     one_sees: Tensor
 
     def __init__(self, features: int, frames: int, settings: PrefixSettings) -> None:
@@ -87,13 +94,14 @@ class PrefixTransformer(nn.Module):
         prefix_sees[:_FIRST_PAST, _FIRST_PAST:] = False
         self.register_buffer("prefix_sees", _additive(prefix_sees, torch.float32), persistent=False)
         self.register_buffer("neutral", torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0, 1.0]).unsqueeze(-1), persistent=False)
-        blend = self.visibility(torch.tensor([[False, True]]))
-        self.register_buffer("blend_sees", _additive(blend, torch.float32), persistent=False)
+        blend = torch.tensor([False, True])
+        self.register_buffer("blend_shows", _flags(blend), persistent=False)
+        self.register_buffer("blend_sees", _additive(self.visibility(blend.unsqueeze(0)), torch.float32), persistent=False)
         one = self.visibility(torch.tensor([[False], [True]]))
-        self.register_buffer("one_sees", _additive(one, torch.float32).squeeze(1), persistent=False)
+        self.register_buffer("one_sees", _additive(one, torch.float32), persistent=False)
 
-    def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor, branches: int) -> Context:
-        """Heightmap [B, 31, 31], direction [B, 2], standardised past frames [B, 2, D]; room for `branches` blocks of frames."""
+    def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor) -> Context:
+        """Heightmap [B, 31, 31], direction [B, 2], standardised past frames [B, 2, D]."""
         ground = self.map_in(heightmap.unsqueeze(1)).flatten(2).mT
         velocity = self.settings.past_velocity_gain * (past[:, 1:] - past[:, :-1])
         past = self.past_in(torch.cat([past, velocity.expand_as(past)], -1))
@@ -105,11 +113,7 @@ class PrefixTransformer(nn.Module):
             keys.append(k)
             values.append(v)
         k, v = last.keys_and_values(x)
-        context = Context([*keys, k], [*values, v])
-        if torch.is_grad_enabled():
-            return context
-        room = _aligned(PREFIX_TOKENS + branches * self.frames) - PREFIX_TOKENS
-        return Context(*([functional.pad(part, (0, 0, 0, room)) for part in parts] for parts in context))
+        return Context([*keys, k], [*values, v])
 
     def level_embedding(self, level: Tensor) -> list[Tensor]:
         """Noise levels [...] to each block's (offset, scale, gate) of attention and of the feed-forward part, [..., 6, width]."""
@@ -122,13 +126,12 @@ class PrefixTransformer(nn.Module):
         return limit * torch.tanh(x / limit) if limit > 0 else x
 
     def denoise(self, x: Tensor, embedding: list[Tensor], context: Context, sees: Tensor) -> Tensor:
-        """Noisy frames [B, K, T, D] of K branches to clean ones; `sees` from `visibility`.
+        """Noisy frames [B, K, T, D] of K branches to clean ones; `sees` from one of the three calls for visibility.
 
-        The embedding broadcasts over [B, K, 6, width]. In sampling the slots behind the prefix are overwritten in place, so
-        a context serves step after step.
+        The embedding broadcasts over [B, K, 6, width]. A context serves step after step.
         """
         h = self.frame_in(x)
-        if sees.dtype == torch.bool:
+        if sees.dtype == torch.bool and not _is_flags(sees):
             sees = _additive(sees, h.dtype)
         h = h + self.frame_place
         for block, k, v, shift in zip(self._typed_blocks(), context.keys, context.values, embedding, strict=True):
@@ -142,11 +145,13 @@ class PrefixTransformer(nn.Module):
 
     def sampling_visibility(self, batch: int) -> Tensor:
         """For two branches, the first without the past."""
-        return self.blend_sees
+        return self.blend_shows if kernel_applies(self.frame_place, self.settings.heads) else self.blend_sees
 
     def one_branch_visibility(self, batch: int, past_shown: Tensor) -> Tensor:
-        """Masks [S, T, keys] of S steps with one branch each, which sees the past where `past_shown` [S] is true."""
-        return torch.where(past_shown.view(-1, 1, 1), self.one_sees[1], self.one_sees[0])
+        """[S, ...] for S steps with one branch each, which sees the past where `past_shown` [S] is true."""
+        if kernel_applies(self.frame_place, self.settings.heads):
+            return _flags(past_shown.unsqueeze(1))
+        return torch.where(past_shown.view(-1, 1, 1, 1, 1), self.one_sees[1], self.one_sees[0])
 
     def _typed_blocks(self) -> list["_Block"]:
         return cast("list[_Block]", list(self.blocks))
@@ -182,19 +187,18 @@ class _Block(nn.Module):
         return k.transpose(1, 2), v.transpose(1, 2)
 
     def frames(self, x: Tensor, keys: Tensor, values: Tensor, shift: tuple[Tensor, ...], sees: Tensor) -> Tensor:
-        """x [B, K, T, width]; shift: as `level_embedding` gives it."""
+        """x [B, K, T, width]; shift as `level_embedding` gives it; `sees` added to the logits, or a flag for each branch."""
         offset, scale, gate, ff_offset, ff_scale, ff_gate = shift
         h = torch.addcmul(offset, functional.layer_norm(x, x.shape[-1:]), scale)
-        q, k, v = self._project(h.flatten(1, 2))
-        filled, slots = PREFIX_TOKENS + k.shape[2], sees.shape[-1]
-        if torch.is_grad_enabled():
-            tail = k.new_zeros(()).expand(*k.shape[:2], slots - filled, k.shape[3])
-            keys, values = torch.cat([keys, k, tail], 2), torch.cat([values, v, tail], 2)
+        h = h.flatten(1, 2)
+        if _is_flags(sees):
+            found = self.out(attend_frames(self.qkv(h), keys, values, sees, PAST_FRAMES))
         else:
-            keys[:, :, PREFIX_TOKENS:filled] = k
-            values[:, :, PREFIX_TOKENS:filled] = v
-            keys, values = keys[:, :, :slots], values[:, :, :slots]
-        x = torch.addcmul(x, gate, self._attend(q, keys, values, sees).view_as(x))
+            q, k, v = self._project(h)
+            spare = sees.shape[-1] - PREFIX_TOKENS - k.shape[2]
+            tail = [k.new_zeros(()).expand(*k.shape[:2], spare, k.shape[3])] if spare else []
+            found = self._attend(q, torch.cat([keys, k, *tail], 2), torch.cat([values, v, *tail], 2), sees)
+        x = torch.addcmul(x, gate, found.view_as(x))
         return torch.addcmul(x, ff_gate, self._feed(torch.addcmul(ff_offset, functional.layer_norm(x, x.shape[-1:]), ff_scale)))
 
     def _project(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -211,6 +215,15 @@ class _Block(nn.Module):
 
 def _additive(sees: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill(~sees, -torch.inf)
+
+
+def _flags(past_shown: Tensor) -> Tensor:
+    """Which branches see the past, [..., K] to [..., K, 16]."""
+    return past_shown.unsqueeze(-1).expand(*past_shown.shape, _APART).contiguous()
+
+
+def _is_flags(sees: Tensor) -> bool:
+    return sees.dim() == 2
 
 
 def _aligned(tokens: int) -> int:

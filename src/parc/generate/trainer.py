@@ -241,7 +241,7 @@ class Trainer:
 
     def _predict(self, heightmap: Tensor, target: Tensor, past: Tensor, noisy: Tensor, level: Tensor, sees: Tensor) -> Tensor:
         network = self.generator.network
-        context = network.prefix(heightmap, target, past, noisy.shape[1])
+        context = network.prefix(heightmap, target, past)
         return network.denoise(noisy, network.level_embedding(level), context, sees).float()
 
     def _judge(self, window: WindowBatch, predicted: Tensor, level: Tensor, shown: Tensor) -> tuple[Tensor, Tensor]:
