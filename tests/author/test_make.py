@@ -29,6 +29,7 @@ from parc.author.quality import AuthoredLimits, AuthoredQuality
 from parc.character import humanoid, rotation
 from parc.cli.main import main
 from parc.dataset import Dataset
+from parc.errors import SettingsError
 from parc.mocap.anatomy import Anatomy
 from parc.track.screen import ScreenSettings, screen_clip
 
@@ -36,7 +37,8 @@ from parc.track.screen import ScreenSettings, screen_clip
 @pytest.fixture(scope="module")
 def made() -> dict[str, Authored]:
     leap = jump_down("leap", JumpDown(1.0, "leap", 1.6, heading=0.3))
-    scripts = [climb("climb", Climb(1.2)), climb("high", Climb(1.75)), vault("vault", Vault(0.95)), leap]
+    stand = climb("stand", Climb(1.6, stand=0.25, approach=0.5, heading=math.radians(40)))
+    scripts = [climb("climb", Climb(1.2)), climb("high", Climb(1.75)), stand, vault("vault", Vault(0.95)), leap]
     return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
 
 
@@ -68,7 +70,27 @@ def test_a_high_climb_asks_for_no_jump_that_a_simulated_body_cannot_do(made: dic
     assert bool(both.all()) and float(motion.root_pos[caught - 8, 0]) > -0.6
 
 
-@pytest.mark.parametrize("name", ["climb", "high"])
+def test_a_climb_may_begin_standing_turned_aside_before_the_wall(made: dict[str, Authored]) -> None:
+    """Both feet down and still for half a second, the ankles 25 cm from the wall; then it steps back, and ends on top."""
+    motion, body = made["stand"].clip.motion, Anatomy.of(humanoid()).body
+    pos = motion.body_poses(humanoid()).pos
+    ankles = pos[:, [body["left_ankle"], body["right_ankle"]]]
+    assert bool((motion.contacts[:14, [body["left_ankle"], body["right_ankle"]]] > 0.5).all())
+    assert float((ankles[:14] - ankles[0]).norm(dim=-1).max()) < 0.01
+    assert float(ankles[0, :, 0].max()) == pytest.approx(-0.25, abs=0.03)
+    facing = rotation.rotate(motion.root_rot[5], torch.tensor([1.0, 0.0, 0.0]))
+    assert math.degrees(math.atan2(facing[1], facing[0])) == pytest.approx(40, abs=8)
+    assert float(ankles[..., 0].amin()) < -0.36
+    assert float(motion.root_pos[-10:, 2].min()) > 1.6 + 0.75
+
+
+@pytest.mark.parametrize(("height", "stand"), [(1.5, 0.1), (1.5, 1.5), (1.9, 0.5)])
+def test_nobody_stands_in_the_wall_or_climbs_from_a_stand_what_needs_a_run(height: float, stand: float) -> None:
+    with pytest.raises(SettingsError, match="does not begin"):
+        Climb(height, stand=stand)
+
+
+@pytest.mark.parametrize("name", ["climb", "high", "stand"])
 def test_hands_do_not_move_while_they_hold(made: dict[str, Authored], name: str) -> None:
     clip = made[name].clip
     body = Anatomy.of(humanoid()).body

@@ -1,4 +1,4 @@
-"""Up a ledge of 0.5 to 2.1 m: walk up, hands on the edge, pull or press, foot up, stand, walk on.
+"""Up a ledge of 0.5 to 2.1 m: walk up (or stand before it), hands on the edge, pull or press, foot up, stand, walk on.
 
 How the hands get there depends on the height. A simulated body is strong but slow (`parc.author.mechanics`): from both feet it
 jumps no higher than its pelvis at 1.06 m, and holds a ledge that is 0.8 m above the pelvis.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parc.author import stage
-from parc.author.gait import Pace, other, trunk_keys, walk
+from parc.author.gait import STANDING, Pace, other, trunk_keys, walk
 from parc.author.mantle import mantle
 from parc.author.mechanics import GRAVITY
 from parc.author.pull_up import pull_up
@@ -36,6 +36,10 @@ TIPTOE = 0.97
 """m, height of the pelvis when the feet leave the ground"""
 PUSH = 5.0
 """m/s2 upwards in a jump from both feet"""
+NEAREST, FARTHEST = 0.18, 1.0
+"""m before the wall where one may stand: with the toes almost at it, or a long step away"""
+SWING = 0.3
+"""s of the step from there"""
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,15 @@ class Climb:
     """factor of the time that the climb itself takes"""
     pit: bool = False
     """walls of the same height on the other three sides, too"""
+    stand: float | None = None
+    """m from the wall to the ankles of a body that does not walk up but stands there, turned by `heading`, for `approach` s"""
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.height <= 2.1:
             raise SettingsError(f"a climb of {self.height} m is not between 0.5 and 2.1 m")
+        if self.stand is not None and not (NEAREST <= self.stand <= FARTHEST and self.height <= JUMPING_REACH):
+            limits = f"{NEAREST} to {FARTHEST} m before ledges of at most {JUMPING_REACH} m"
+            raise SettingsError(f"a climb of {self.height} m does not begin {self.stand} m before it: one stands {limits}")
 
     @property
     def pace(self) -> Pace:
@@ -71,8 +80,13 @@ class Climb:
 def climb(name: str, make: Climb = Climb()) -> Script:
     begin, before, steps, keys, vias, grip, support = _beginning(make)
     over = mantle(make.height, grip, support, make.side, make.tempo, make.leave, make.turn)
-    far = make.pace.speed * (make.approach + 1.2) + 2.0
-    aside = abs(np.sin(make.heading)) * far
+    if make.stand is None:
+        far = make.pace.speed * (make.approach + 1.2) + 2.0
+        aside = abs(np.sin(make.heading)) * far
+        first_keys = trunk_keys(before, make.pace, 0.0, make.heading)
+    else:
+        far, aside = make.stand + 1.0, 0.0
+        first_keys = _standing_keys(make, begin, before)
     script = Script(
         name=name,
         skill="climb",
@@ -82,10 +96,11 @@ def climb(name: str, make: Climb = Climb()) -> Script:
         duration=over.end - begin,
         steps=[*before, *steps, *over.steps],
         grips=over.grips,
-        keys=[*trunk_keys(before, make.pace, 0.0, make.heading), *keys, *over.keys],
+        keys=[*first_keys, *keys, *over.keys],
         vias=[*vias, *over.vias],
-        brisk=float(np.clip((make.pace.speed - 1.4) / 1.4, 0, 1)),
-        parameters={"height": make.height, "speed": make.pace.speed, "heading": make.heading, "tempo": make.tempo},
+        brisk=float(np.clip((make.pace.speed - 1.4) / 1.4, 0, 1)) if make.stand is None else 0.0,
+        parameters={"height": make.height, "heading": make.heading, "tempo": make.tempo}
+        | ({"speed": make.pace.speed} if make.stand is None else {"stand": make.stand}),
     )
     return shifted(script, -begin)
 
@@ -105,7 +120,7 @@ def _from_the_ground(make: Climb) -> Beginning:
     gather, grip, take_off = -0.46, 0.0, 0.34
     first = Step(trail, grip - 0.42, take_off, (gather, SIGN[trail] * 0.11, 0.0), 0.0, grip - 0.36, take_off - 0.20)
     second = Step(lead, grip - 0.10, take_off + 0.02, (gather + 0.02, SIGN[lead] * 0.11, 0.0), 0.0, grip - 0.07, take_off - 0.18)
-    before = _walk_up(make, lead, first.start - 0.48, gather - 0.50)
+    before = _before(make, first, second, gather - 0.50)
     support = take_off + (0.36 + 0.42 * max(h - 0.87, 0.0)) * q
     keys = [
         Key(grip - 0.25, gather - 0.06, 0.0, 0.83, 0.05, 0.12, 0.0),
@@ -135,7 +150,7 @@ def _from_both_feet(make: Climb) -> Beginning:
     up = max(take_off, grip)
     first = Step(trail, low - 0.58, take_off, (gather, SIGN[trail] * 0.11, 0.0), 0.0, low - 0.52, take_off - 0.14)
     second = Step(lead, low - 0.26, take_off, (gather + 0.01, SIGN[lead] * 0.11, 0.0), 0.0, low - 0.22, take_off - 0.14)
-    before = _walk_up(make, lead, first.start - 0.48, gather - 0.50)
+    before = _before(make, first, second, gather - 0.50)
     pull = pull_up(h, up, max(reach, TIPTOE), lead, make.tempo, up + 0.17)
     bend = min(depth / 0.4, 1.0)
     keys = [
@@ -163,6 +178,29 @@ def _at_a_run(make: Climb) -> Beginning:
     ]
     ways = ((last.start - 0.10, plant - 0.05, 1.15), (take_off - 0.10, plant + 0.32, 1.58), (grip - 0.09, 0.0, h + 0.09))
     return last.start - 0.6 - make.approach, before, [last, *pull.steps], [*keys, *pull.keys], _arms(ways), grip, pull.support
+
+
+def _before(make: Climb, first: Step, second: Step, x: float) -> list[Step]:
+    """What leads up to the feet's gathering: a walk whose last foothold is at `x`, or a stand."""
+    if make.stand is None:
+        return _walk_up(make, second.side, first.start - 0.48, x)
+    left = -np.sin(make.heading), np.cos(make.heading)
+    begin = first.start - SWING - make.approach - 1.0
+    steps = []
+    for step in (first, second):
+        across = 0.11 * SIGN[step.side]
+        # turned feet need less room before the wall: the foremost ankle has it
+        place = (-make.stand - 0.11 * abs(left[0]) + across * left[0], across * left[1], 0.0)
+        steps.append(Step(step.side, begin, step.start - SWING, place, make.heading))
+    return steps
+
+
+def _standing_keys(make: Climb, begin: float, stand: list[Step]) -> list[Key]:
+    """The pelvis is over the feet from the beginning until the first of them leaves."""
+    feet = np.mean([step.place for step in stand], axis=0)
+    leave = min(step.stop for step in stand)
+    x, y = feet[0] - 0.05 * np.cos(make.heading), feet[1] - 0.05 * np.sin(make.heading)
+    return [Key(time, float(x), float(y), STANDING, 0.02, 0.04, make.heading) for time in (begin, leave)]
 
 
 def _walk_up(make: Climb, side: Side, start: float, x: float) -> list[Step]:

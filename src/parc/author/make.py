@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from parc.author.climb import JUMPING_REACH, RUN_UP, STANDING_REACH, Climb, climb
+from parc.author.climb import FARTHEST, JUMPING_REACH, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.draft import draft
 from parc.author.jump_down import DownStyle, JumpDown, jump_down
@@ -84,20 +84,21 @@ def _side(draw: np.random.Generator) -> Side:
 def _random_climb(name: str, draw: np.random.Generator) -> Script:
     height = draw.uniform(0.6, STANDING_REACH) if draw.random() < 0.35 else draw.uniform(STANDING_REACH, 2.1)
     runs = height > JUMPING_REACH
-    return climb(
-        f"{name}_climb",
-        Climb(
-            height=height,
-            speed=draw.uniform(RUN_UP, 2.7) if runs else draw.uniform(1.0, 1.7),
-            leave=draw.uniform(0.9, 1.5),
-            approach=draw.uniform(1.0, 1.4 if runs else 1.8),
-            heading=math.radians(draw.uniform(-15, 15) if runs else draw.uniform(-25, 25)),
-            turn=math.radians(draw.uniform(-25, 25)),
-            side=_side(draw),
-            tempo=draw.uniform(0.9, 1.3),
-            pit=bool(draw.random() < 0.25),
-        ),
+    make = Climb(
+        height=height,
+        speed=draw.uniform(RUN_UP, 2.7) if runs else draw.uniform(1.0, 1.7),
+        leave=draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.4 if runs else 1.8),
+        heading=math.radians(draw.uniform(-15, 15) if runs else draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        side=_side(draw),
+        tempo=draw.uniform(0.9, 1.3),
+        pit=bool(draw.random() < 0.25),
     )
+    if not runs and draw.random() < 0.4:
+        turned = math.radians(draw.uniform(-60, 60))
+        make = replace(make, stand=draw.uniform(NEAREST, FARTHEST), approach=draw.uniform(0.3, 0.8), heading=turned)
+    return climb(f"{name}_climb", make)
 
 
 def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
