@@ -31,6 +31,21 @@ def test_a_wall_is_walked_around_unless_effort_is_free() -> None:
     assert float(over.nodes[:, 2].max()) == 1.5
 
 
+def test_a_climb_beyond_reach_is_taken_only_where_there_is_no_other_way() -> None:
+    """A ledge of 1.9 m across the map; 7 cells aside it has a place of 1.84 m, which saves less climbing than it costs in way."""
+    heights = torch.zeros(11, 11)
+    heights[5:] = 1.9
+    heights[5, 8] = 1.84
+    ends = (1, 1), (9, 1), np.random.default_rng(0)
+    for beyond, low in ((RouteSettings().beyond, True), (0.0, False)):
+        path = plan_route(Terrain(heights, torch.zeros(2)), *ends, RouteSettings(beyond=beyond, plan=QUIET))
+        rise = float((path.nodes[1:, 2] - path.nodes[:-1, 2]).max())
+        assert rise == pytest.approx(1.84 if low else 1.9)
+    heights[5, 8] = 1.9
+    only = plan_route(Terrain(heights, torch.zeros(2)), *ends, RouteSettings(plan=QUIET))
+    assert float(only.nodes[-1, 2]) == pytest.approx(1.9)
+
+
 def test_a_blocked_gate_is_not_taken() -> None:
     blocked = {(5, 9): 100.0, (5, 10): 100.0}
     path = plan_route(walled(), (1, 1), (9, 1), np.random.default_rng(0), RouteSettings(plan=QUIET), blocked=blocked)

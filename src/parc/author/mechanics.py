@@ -42,7 +42,7 @@ class MechanicsSettings:
     hand_push: float = 0.9
     """weights that one hand may bear"""
     torque: float = 2.0
-    """times the motors' limits, as simulated bodies have (`Contract.torque_scale`)"""
+    """times the motors' limits; simulated bodies have more (`Contract.torque_scale`), to correct what goes wrong"""
 
 
 class Masses(NamedTuple):

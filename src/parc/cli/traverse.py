@@ -325,7 +325,8 @@ def route_settings(effort: float) -> "RouteSettings":
     if effort < 0:
         raise SettingsError(f"the effort is {effort}, expected a factor of at least 0")
     usual = RouteSettings()
-    return replace(usual, climb=effort * usual.climb, drop=effort * usual.drop, jump=effort * usual.jump)
+    prices = {name: effort * getattr(usual, name) for name in ("climb", "beyond", "drop", "jump")}
+    return replace(usual, **prices)
 
 
 def motion_files(out: Path, formats: tuple[str, ...]) -> list[Path]:

@@ -29,7 +29,7 @@ class Contract:
     """policy steps a second"""
     substeps: int = 4
     """physics steps a policy step: 120 Hz"""
-    torque_scale: float = 2.0
+    torque_scale: float = 3.0
     """times the character's torque limits"""
     gain_scale: float = 1.0
     """times the character's PD gains"""

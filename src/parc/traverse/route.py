@@ -4,6 +4,7 @@ The paper's cost hardly minds heights: a wall of 2 m costs 0.6 more than flat gr
 avoids. For synthesis that is wanted; to get across it is not. Each edge costs more here by
 
     effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump] + askew [climbs across a corner]
+             + beyond [rise > reach]
 
 The effort is never negative, so the lower bound that guides A* still holds and the route is the cheapest.
 
@@ -40,6 +41,10 @@ class RouteSettings:
     """cost of a metre up beyond `easy_climb`; a step on flat ground costs about 0.4"""
     easy_climb: float = 0.3
     """m"""
+    reach: float = 1.85
+    """m, the highest climb that the tracker in the box has learnt"""
+    beyond: float = 40.0
+    """cost of a higher one: taken where there is no other way"""
     drop: float = 4.0
     """cost of a metre down beyond `easy_drop`"""
     easy_drop: float = 0.6
@@ -55,8 +60,8 @@ class RouteSettings:
     plan: PlanSettings = field(default_factory=PlanSettings)
 
     def __post_init__(self) -> None:
-        if min(self.climb, self.drop, self.jump) < 0:
-            raise SettingsError(f"efforts are {self.climb}, {self.drop}, {self.jump}, expected none below 0")
+        if min(self.climb, self.beyond, self.drop, self.jump) < 0:
+            raise SettingsError(f"efforts are {self.climb}, {self.beyond}, {self.drop}, {self.jump}, expected none below 0")
 
 
 def plan_route(
@@ -78,6 +83,7 @@ def plan_route(
     effort = settings.climb * np.maximum(rise - settings.easy_climb, 0) + settings.drop * np.maximum(
         -rise - settings.easy_drop, 0
     )
+    effort = effort + settings.beyond * (rise > settings.reach)
     columns = terrain.size[1]
     sideways = (graph.sources // columns != graph.targets // columns) & (graph.sources % columns != graph.targets % columns)
     effort = effort + settings.askew * (sideways & ~graph.is_jump & (rise > settings.easy_climb))
