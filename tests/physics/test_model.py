@@ -31,9 +31,9 @@ def test_the_contract_is_in_the_model(model):
     for body, start in zip(humanoid().bodies, humanoid().dof_start, strict=True):
         for dof in range(start, start + body.joint.dof):
             assert model.actuator_gainprm[dof, 0] == body.joint.stiffness
-            assert model.actuator_forcerange[dof].tolist() == [-2 * body.joint.torque_limit, 2 * body.joint.torque_limit]
-    stronger = build_model(humanoid(), Contract(torque_scale=3, gain_scale=2, friction=0.5, substeps=2))
-    assert stronger.actuator_forcerange[0, 1] == 3 * humanoid().bodies[1].joint.torque_limit
+            assert model.actuator_forcerange[dof].tolist() == [-3 * body.joint.torque_limit, 3 * body.joint.torque_limit]
+    stronger = build_model(humanoid(), Contract(torque_scale=4, gain_scale=2, friction=0.5, substeps=2))
+    assert stronger.actuator_forcerange[0, 1] == 4 * humanoid().bodies[1].joint.torque_limit
     assert np.allclose(stronger.actuator_gainprm[:, 0], 2 * model.actuator_gainprm[:, 0])
     assert np.allclose(stronger.dof_damping, 2 * model.dof_damping)
     assert (stronger.geom_friction[:, 0] == 0.5).all()

@@ -62,12 +62,16 @@ class Climb:
     """factor of the time that the climb itself takes"""
     pit: bool = False
     """walls of the same height on the other three sides, too"""
+    aside: float = 1.2
+    """m from the middle of a pit to the centres of its outermost cells, 0.4 at least"""
     stand: float | None = None
     """m from the wall to the ankles of a body that does not walk up but stands there, turned by `heading`, for `approach` s"""
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.height <= 2.1:
             raise SettingsError(f"a climb of {self.height} m is not between 0.5 and 2.1 m")
+        if not self.aside >= 0.4:
+            raise SettingsError(f"a pit {self.aside} m aside is too narrow, expected at least 0.4 m")
         if self.stand is not None and not (NEAREST <= self.stand <= FARTHEST and self.height <= JUMPING_REACH):
             limits = f"{NEAREST} to {FARTHEST} m before ledges of at most {JUMPING_REACH} m"
             raise SettingsError(f"a climb of {self.height} m does not begin {self.stand} m before it: one stands {limits}")
@@ -85,12 +89,12 @@ def climb(name: str, make: Climb = Climb()) -> Script:
         aside = abs(np.sin(make.heading)) * far
         first_keys = trunk_keys(before, make.pace, 0.0, make.heading)
     else:
-        far, aside = make.stand + 1.0, 0.0
+        far, aside = max(make.stand + 0.45, 0.8) + 1.0, 0.0
         first_keys = _standing_keys(make, begin, before)
     script = Script(
         name=name,
         skill="climb",
-        terrain=stage.pit(make.height, far, over.reach + 1.0, 1.2 + aside, 2.4 + aside)
+        terrain=stage.pit(make.height, far, over.reach + 1.0, make.aside + aside, 2.4 + aside)
         if make.pit
         else stage.ledge(make.height, far, over.reach + 1.0, 2.2 + aside),
         duration=over.end - begin,

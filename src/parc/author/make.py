@@ -96,8 +96,14 @@ def _random_climb(name: str, draw: np.random.Generator) -> Script:
         pit=bool(draw.random() < 0.25),
     )
     if not runs and draw.random() < 0.4:
-        turned = math.radians(draw.uniform(-60, 60))
-        make = replace(make, stand=draw.uniform(NEAREST, FARTHEST), approach=draw.uniform(0.3, 0.8), heading=turned)
+        make = replace(
+            make,
+            stand=draw.uniform(NEAREST, FARTHEST),
+            approach=draw.uniform(0.3, 0.8),
+            heading=math.radians(draw.uniform(-60, 60)),
+            pit=bool(draw.random() < 0.5),
+            aside=float(draw.choice([0.4, 0.8, 1.2])),
+        )
     return climb(f"{name}_climb", make)
 
 
