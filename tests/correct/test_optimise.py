@@ -11,6 +11,7 @@ from parc.correct import loss
 from parc.correct.optimise import Correction, OptimiseSettings, optimise
 from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
+from parc.errors import SettingsError
 from parc.metrics import measure_clips
 from parc.metrics.batch import ClipBatch
 from parc.path.path import TerrainPath
@@ -108,3 +109,8 @@ def test_a_compiled_iteration_is_the_iteration(sunk: Clip) -> None:
         changes.append(problem.change.detach())
     assert changes[0].abs().max() > 0.01
     torch.testing.assert_close(changes[1], changes[0])
+
+
+def test_fewer_than_no_iterations_are_refused() -> None:
+    with pytest.raises(SettingsError, match="-5 iterations"):
+        OptimiseSettings(iterations=-5)

@@ -56,6 +56,18 @@ def test_an_interrupted_job_goes_on_and_ends_the_same(generator: Generator, tmp_
     assert contents(tmp_path / "torn") == contents(tmp_path / "whole")
 
 
+def test_a_folder_begun_otherwise_is_refused_and_kept(generator: Generator, tmp_path: Path) -> None:
+    synthesise(generator, tmp_path, range(1), seed=3, settings=TINY)
+    before = contents(tmp_path)
+    with pytest.raises(SettingsError, match="another seed"):
+        synthesise(generator, tmp_path, range(2), seed=4, settings=TINY)
+    with pytest.raises(SettingsError, match="another settings"):
+        synthesise(generator, tmp_path, range(2), seed=3, settings=replace(TINY, candidates=3))
+    assert contents(tmp_path) == before
+    synthesise(generator, tmp_path, range(2), seed=3, settings=TINY)
+    assert len(contents(tmp_path)) > len(before)
+
+
 def test_clips_come_with_terrain_path_mirror_and_history(generator: Generator) -> None:
     clips, _ = synthesise_unit(generator, 0, seed=1, iteration=2, settings=TINY, model="abc")
     assert clips

@@ -20,6 +20,7 @@ from parc.character.surface import min_per_body, world_points
 from parc.correct import loss
 from parc.correct.anchor import find_anchors
 from parc.dataset.clip import Clip
+from parc.errors import SettingsError
 from parc.generate.fuse import Fused
 from parc.metrics.batch import ClipBatch
 from parc.terrain.distance import signed_distance_local
@@ -51,6 +52,10 @@ class OptimiseSettings:
     """iterations without gain after which the step is cut, and at the fourth time the run ends; 0 never"""
     gain: float = 1e-2
     """least relative improvement of the batch's loss that counts"""
+
+    def __post_init__(self) -> None:
+        if self.iterations < 0:
+            raise SettingsError(f"{self.iterations} iterations were asked for, expected at least 0")
 
 
 def optimise(

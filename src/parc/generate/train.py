@@ -73,7 +73,8 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or (self.steps is not None and self.steps < 1):
-            raise SettingsError(f"the budget is {self.seconds} s or {self.steps} steps, expected more than none")
+            budget = f"{self.seconds} s" if self.steps is None else f"{self.steps} steps"
+            raise SettingsError(f"the budget is {budget}, expected more than none")
         if self.window.future != self.generator.future:
             raise SettingsError(f"windows have {self.window.future} future frames, the generator {self.generator.future}")
 
