@@ -7,13 +7,35 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import importlib
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
 
 import pytest
 import torch
 
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def triton_module() -> Iterator[Callable[[str], ModuleType]]:
+    """Imports a module of kernels, interpreted where there is no GPU (which must be said before a kernel is defined)."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    names: list[str] = []
+
+    def load(name: str) -> ModuleType:
+        names.append(name)
+        sys.modules.pop(name, None)
+        return importlib.import_module(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not torch.cuda.is_available():
+            patch.setenv("TRITON_INTERPRET", "1")
+        yield load
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,5 @@
 """The kernels against the plain walk and its gradient: on the GPU where there is one, else in Triton's interpreter."""
 
-import importlib
-import sys
-
 import pytest
 import torch
 
@@ -32,16 +29,8 @@ def pose(character: Character, frames: int) -> tuple[torch.Tensor, ...]:
 
 
 @pytest.fixture(scope="module")
-def kernels():
-    """Interpreted on the CPU if need be (which must be said before a kernel is defined)."""
-    pytest.importorskip("triton", reason="Triton is not installed")
-    name = "parc.character.kinematics_kernel"
-    with pytest.MonkeyPatch.context() as patch:
-        if not CUDA:
-            patch.setenv("TRITON_INTERPRET", "1")
-        sys.modules.pop(name, None)
-        yield importlib.import_module(name)
-    sys.modules.pop(name, None)
+def kernels(triton_module):
+    return triton_module("parc.character.kinematics_kernel")
 
 
 @pytest.mark.parametrize("character", [humanoid(), twig()], ids=lambda c: c.name)

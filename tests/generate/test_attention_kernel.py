@@ -1,8 +1,5 @@
 """The kernel against masked attention over everything: on the GPU where there is one, else in Triton's interpreter."""
 
-import importlib
-import sys
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -19,16 +16,8 @@ PAST = 2
 
 
 @pytest.fixture(scope="module")
-def attend():
-    """The kernel's entry, interpreted on the CPU if need be (which must be said before the kernel is defined)."""
-    pytest.importorskip("triton", reason="Triton is not installed")
-    name = "parc.generate.attention_kernel"
-    with pytest.MonkeyPatch.context() as patch:
-        if not CUDA:
-            patch.setenv("TRITON_INTERPRET", "1")
-        sys.modules.pop(name, None)
-        yield importlib.import_module(name).attend_on_gpu
-    sys.modules.pop(name, None)
+def attend(triton_module):
+    return triton_module("parc.generate.attention_kernel").attend_on_gpu
 
 
 def arguments(batch: int, shown: list[bool], heads: int, size: int, frames: int, prefix: int, seed: int = 0):

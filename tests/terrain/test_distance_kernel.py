@@ -1,8 +1,5 @@
 """The kernel against the plain search: on the GPU where there is one, else in Triton's interpreter."""
 
-import importlib
-import sys
-
 import pytest
 import torch
 
@@ -13,16 +10,8 @@ CUDA = torch.cuda.is_available()
 
 
 @pytest.fixture(scope="module")
-def measure():
-    """The kernel's entry, interpreted on the CPU if need be (which must be said before the kernel is defined)."""
-    pytest.importorskip("triton", reason="Triton is not installed")
-    name = "parc.terrain.distance_kernel"
-    with pytest.MonkeyPatch.context() as patch:
-        if not CUDA:
-            patch.setenv("TRITON_INTERPRET", "1")
-        sys.modules.pop(name, None)
-        yield importlib.import_module(name).measure_on_gpu
-    sys.modules.pop(name, None)
+def measure(triton_module):
+    return triton_module("parc.terrain.distance_kernel").measure_on_gpu
 
 
 def ground_and_points(seed: int) -> tuple[TerrainBatch, torch.Tensor]:
