@@ -163,7 +163,7 @@ class Correct(Command):
 
     def show(self, result: dict[str, Any]) -> None:
         print(f"{'':<12}{'before':>12}{'after':>12}")
-        for key in ("tpl", "tcl", "pen_mm", "foot_skate", "max_jerk", "hjf_paper"):
+        for key in ("tpl", "tcl", "pen_mm", "foot_skate", "foot_f1", "floating", "max_jerk", "hjf_paper"):
             print(f"{key:<12}{result['before'][key]:12.4g}{result['after'][key]:12.4g}")
         print(f"written to {result['out']}")
 
