@@ -59,3 +59,14 @@ def test_impossible_cameras_are_refused():
         Camera((1, 1, 1), (0, 0, 0), field_of_view=180)
     with pytest.raises(SettingsError, match="finite point"):
         Camera.framing(np.zeros((0, 3)), SIZE)
+
+
+def test_a_turned_camera_looks_at_the_same_point_from_the_side_asked_for() -> None:
+    camera = Camera.framing(np.random.default_rng(0).normal(size=(20, 3)), (320, 240), -60.0, 24.0)
+    assert np.allclose(camera.side, (-60.0, 24.0))
+    turned = camera.turned(130.0, 56.0)
+    assert np.allclose(turned.side, (130.0, 56.0)) and turned.target == camera.target
+    assert np.isclose(
+        np.linalg.norm(np.subtract(turned.eye, turned.target)), np.linalg.norm(np.subtract(camera.eye, camera.target))
+    )
+    assert np.allclose(camera.turned(*camera.side).eye, camera.eye)

@@ -14,8 +14,9 @@ from parc.errors import FormatError, MotionError, PathError, SettingsError
 from parc.path.path import TerrainPath
 from parc.view import animate, compare, draw_clip, draw_frame, draw_navigation, draw_terrain, filmstrip, side_by_side
 from parc.view.camera import Camera
-from parc.view.figure import ghost_frames, path_lines
-from parc.view.viewpoint import best_azimuth, hidden_share
+from parc.view.actor import actors_of
+from parc.view.figure import close_up, ghost_frames, path_lines
+from parc.view.viewpoint import ELEVATION, best_azimuth, hidden_share
 
 
 def bright(picture: Image.Image) -> np.ndarray:
@@ -55,6 +56,26 @@ def test_the_body_stays_in_the_middle_of_a_following_camera(walk):
         rows, columns = np.nonzero(b - r > 60)
         assert abs(columns.mean() - 120) < 30 and abs(rows.mean() - 90) < 40
         assert len(rows) > 400
+
+
+def test_a_film_strip_looks_over_walls_that_hide_the_body(walk):
+    """A long stand in the open, a walk, walls around its last place: seen from the usual height but for the last picture."""
+    frames = [0] * 200 + list(range(len(walk.motion)))
+    motion = replace(
+        walk.motion, **{k: getattr(walk.motion, k)[frames] for k in ("root_pos", "root_rot", "joint_rot", "contacts")}
+    )
+    last = motion.root_pos[-1]
+    cells = torch.cartesian_prod(*(torch.arange(n) for n in walk.terrain.heights.shape))
+    away = (walk.terrain.min_point + cells * walk.terrain.cell - last[:2]).norm(dim=-1)
+    ring = cells[(away > 0.5) & (away < 1.0)]
+    heights = walk.terrain.heights.clone()
+    heights[ring[:, 0], ring[:, 1]] = last[2] + 1.2
+    walled = replace(walk, motion=motion, terrain=replace(walk.terrain, heights=heights), path=None)
+    usual = close_up(walled, actors_of(walled, humanoid()), (240, 180))
+    assert usual.side[1] == pytest.approx(ELEVATION)
+    assert blue(draw_frame(walled, humanoid(), len(frames) - 1, size=(240, 180), camera=usual.aimed(last.numpy()))) < 100
+    strip = filmstrip(walled, humanoid(), 2, 1, panel=(240, 180))
+    assert blue(strip.crop((strip.width // 2, 0, strip.width, strip.height))) > 300
 
 
 def test_more_ghosts_cover_more_of_the_picture(walk):

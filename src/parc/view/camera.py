@@ -86,6 +86,19 @@ class Camera:
         shift = np.asarray(target, float) - self.target
         return Camera(_vector(np.asarray(self.eye) + shift), _vector(target), self.field_of_view, self.span)
 
+    @property
+    def side(self) -> tuple[float, float]:
+        """Azimuth and elevation of the eye seen from the target, degrees, as in `framing`."""
+        x, y, z = -self.axes[2]
+        return math.degrees(math.atan2(y, x)), math.degrees(math.asin(min(max(z, -1.0), 1.0)))
+
+    def turned(self, azimuth: float, elevation: float) -> "Camera":
+        """The same target from another side, from as far away."""
+        a, e = math.radians(azimuth), math.radians(elevation)
+        back = np.array([math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e)])
+        eye = np.asarray(self.target) + math.dist(self.eye, self.target) * back
+        return Camera(_vector(eye), self.target, self.field_of_view, self.span)
+
     @classmethod
     def framing(
         cls,

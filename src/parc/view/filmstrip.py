@@ -15,9 +15,12 @@ from parc.view.actor import Actor, actors_of
 from parc.view.camera import Camera, Size
 from parc.view.caption import grid, label
 from parc.view.figure import close_up, draw_actors, stage_of
+from parc.view.viewpoint import clear_view, hidden_share
 
 _SMOOTHING = 0.25
 """s over which the camera's target is averaged: it follows the body, not its steps"""
+_HIDDEN = 0.5
+"""share of a body that the ground may hide in a still"""
 
 
 def filmstrip(
@@ -33,7 +36,8 @@ def filmstrip(
     """A sheet of panels at evenly spaced times from `start` to `stop` seconds (the end), read like text;
     each is stamped with its time and frame.
 
-    The camera follows the first motion's root; several clips are drawn together on the first one's terrain.
+    The camera follows the first motion's root, and looks from another side where the ground hides that body; several clips are
+    drawn together on the first one's terrain.
     """
     if columns < 1 or rows < 1:
         raise SettingsError(f"a film strip of {columns} x {rows} panels is empty")
@@ -41,7 +45,7 @@ def filmstrip(
     first = clips if isinstance(clips, Clip) else clips[0]
     times = _times(actors, start, stop, columns * rows)
     pictures = []
-    for time, picture in zip(times, _frames(first, actors, times, panel, camera), strict=True):
+    for time, picture in zip(times, _frames(first, actors, times, panel, camera, may_turn=camera is None), strict=True):
         pictures.append(label(picture, _stamp(actors[0], time), scale=1.15))
     if len(actors) > 1:
         for actor, picture in zip(actors, pictures, strict=False):
@@ -122,14 +126,21 @@ def _frames(
     size: Size,
     camera: Camera | None,
     follow: Actor | None = None,
+    may_turn: bool = False,
 ) -> Iterator[Image.Image]:
-    """A picture at each time. Without a camera, or with an actor to follow, the view moves along with it."""
+    """A picture at each time. Without a camera, or with an actor to follow, the view moves along with it; if it `may_turn`, as
+    in stills, to another side where the ground hides the actor."""
     stage = stage_of(clip)
     leader = follow or (actors[0] if camera is None else None)
     camera = camera or close_up(clip, actors, size)
     path = None if leader is None else _smooth(leader.pos[:, 0], max(int(_SMOOTHING * leader.fps), 1))
     for time in times:
-        view = camera if path is None or leader is None else camera.aimed(path[leader.frame_at(time)])
+        view = camera
+        if path is not None and leader is not None:
+            frame = leader.frame_at(time)
+            view = camera.aimed(path[frame])
+            if may_turn and hidden_share(clip.terrain, leader.pos[frame], *view.side) > _HIDDEN:
+                view = view.turned(*clear_view(clip.terrain, leader.pos[frame : frame + 1]))
         yield draw_actors(stage, actors, [a.frame_at(time) for a in actors], view, size)
 
 
