@@ -13,8 +13,8 @@ from parc.character import humanoid
 from parc.errors import FormatError, MotionError, PathError, SettingsError
 from parc.path.path import TerrainPath
 from parc.view import animate, compare, draw_clip, draw_frame, draw_navigation, draw_terrain, filmstrip, side_by_side
-from parc.view.camera import Camera
 from parc.view.actor import actors_of
+from parc.view.camera import Camera
 from parc.view.figure import close_up, ghost_frames, path_lines
 from parc.view.viewpoint import ELEVATION, best_azimuth, hidden_share
 
