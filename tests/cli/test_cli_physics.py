@@ -210,3 +210,57 @@ def test_no_clips_and_missing_terrains_get_one_sentence(policy: Path, tmp_path: 
     assert "no terrain" in sentence_of(["export", "mjcf", str(tmp_path / "no.terrain"), "-o", str(tmp_path / "s.xml")], capsys)
     assert ".xml" in sentence_of(["export", "mjcf", str(tmp_path / "no.terrain"), "-o", str(tmp_path / "s.mjcf")], capsys)
     assert ".onnx" in sentence_of(["export", "onnx", str(policy), "-o", str(tmp_path / "p.pt")], capsys)
+
+
+def test_wrong_numbers_get_one_sentence(
+    clip_file: Path, policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = ["train-tracker", str(clip_file), "-o", str(tmp_path / "t"), "--preset", "small", "--worlds", "2"]
+    for option, number in (("--seconds", "nan"), ("--seconds", "-1"), ("--iterations", "-3"), ("--milestone-seconds", "-1")):
+        assert number in sentence_of([*train, option, number], capsys)
+    assert not (tmp_path / "t").exists()
+    record = ["record", str(clip_file), "-o", str(tmp_path / "r"), "--policy", str(policy)]
+    assert "-1 threads" in sentence_of([*record, "--threads", "-1"], capsys)
+    assert "iteration -2" in sentence_of([*record, "--iteration", "-2"], capsys)
+    assert not (tmp_path / "r").exists()
+    track = ["track", str(clip_file), "-o", str(tmp_path / "o.motion"), "--policy", str(policy)]
+    assert "cannot start at nan s" in sentence_of([*track, "--start", "nan"], capsys)
+    for words in (["physics", "--seconds", "0"], ["physics", "--seconds", "nan"], ["tracker", "--repeats", "0"]):
+        assert f"{words[2]} {words[1][2:]}" in sentence_of(["bench", *words], capsys)
+
+
+def test_folders_are_not_mixed(
+    rest: Clip, clip_file: Path, policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clips, training, recorded = tmp_path / "clips", tmp_path / "training", tmp_path / "recorded"
+    clips.mkdir()
+    save_clip(rest, clips / "rest.motion")
+    with_policy = ["--policy", str(policy)]
+    assert "holds the clips" in sentence_of(["record", str(clips), "-o", str(clips), *with_policy], capsys)
+    assert "holds the clips" in sentence_of(["record", str(clips / "rest.motion"), "-o", str(clips), *with_policy], capsys)
+    assert [file.name for file in clips.iterdir()] == ["rest.motion"]
+    training.mkdir()
+    (training / "checkpoint.safetensors").write_bytes(b"")
+    assert "neither empty nor a data set" in sentence_of(["record", str(clips), "-o", str(training), *with_policy], capsys)
+    result_of(["record", str(clips), "-o", str(recorded), "--threads", "1", *with_policy], capsys)
+    train = ["train-tracker", str(clip_file), "-o", str(recorded), "--preset", "small", "--worlds", "2", "--iterations", "1"]
+    assert "is a data set" in sentence_of(train, capsys)
+    again = ["record", str(clips), "-o", str(recorded), "--threads", "1", "--no-mirrored", *with_policy]
+    assert "another recording (other mirrored)" in sentence_of(again, capsys)
+
+
+def test_clips_of_another_character_are_not_trained_on(rest: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bird.motion"
+    file.write_bytes(write_native(replace(rest, character="bird")))
+    train = ["train-tracker", str(file), "-o", str(tmp_path / "t"), "--preset", "small", "--worlds", "2", "--iterations", "1"]
+    assert "'bird'" in sentence_of(train, capsys)
+    evaluate = ["evaluate", "tracker", "--dataset", str(file), "-o", str(tmp_path / "e"), "--trials", "1", "--episodes", "1"]
+    assert main([*evaluate, "--device", "cpu"]) == 2
+    assert "'bird'" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_folder_in_place_of_a_policy_gets_one_sentence(
+    clip_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["track", str(clip_file), "-o", str(tmp_path / "o.motion"), "--policy", str(tmp_path)]
+    assert "is a folder" in sentence_of(words, capsys)

@@ -162,7 +162,7 @@ def test_other_recordings_and_no_clips_are_refused(
 ) -> None:
     with pytest.raises(DatasetError, match="no clips"):
         record_dataset(actor_file, [], tmp_path / "a", character)
-    with pytest.raises(DatasetError, match="settings"):
+    with pytest.raises(DatasetError, match="other margin"):
         record_dataset(actor_file, clips, recorded[0], character, settings=replace(SETTINGS, margin=1.0))
     with pytest.raises(DatasetError, match="its clips"):
         record_dataset(actor_file, clips[:1], recorded[0], character, settings=SETTINGS)

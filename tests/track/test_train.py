@@ -17,7 +17,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.convert.load import save_clip
 from parc.dataset.read import read_clips
 from parc.errors import DatasetError, SettingsError
-from parc.physics.contract import ContractError
+from parc.physics.contract import Contract, ContractError
 from parc.physics.engine import make_world
 from parc.run.checkpoint import load_checkpoint
 from parc.run.distributed import Group
@@ -94,6 +94,24 @@ def test_another_contract_is_told_at_a_warm_start_and_refused_at_a_resume(
         assert capsys.readouterr().out == ""
     with pytest.raises(ContractError, match="contact_margin"):
         train_tracker(character, [squat], tmp_path / "a", tiny, plan)
+
+
+def test_a_world_without_time_or_strength_is_refused() -> None:
+    for wrong in ({"control_hz": 0}, {"substeps": -4}, {"torque_scale": 0.0}, {"friction": float("nan")}):
+        with pytest.raises(SettingsError, match=next(iter(wrong))):
+            Contract(**wrong)
+
+
+def test_what_a_run_without_a_milestone_logged_is_not_mixed_with_the_next(
+    character: Character, squat: Clip, tiny: TrackerSettings, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / METRICS).write_text('{"event": "train", "iteration": 1, "lost": true}\n')
+    train_tracker(character, [squat], tmp_path, tiny, replace(PLAN, iterations=1))
+    first = (tmp_path / METRICS).read_text()
+    assert "lost" not in first and "goes on" not in capsys.readouterr().out
+    train_tracker(character, [squat], tmp_path, tiny, replace(PLAN, iterations=2))
+    assert "goes on after" in capsys.readouterr().out
+    assert (tmp_path / METRICS).read_text().startswith(first)
 
 
 def test_a_policy_that_never_saw_the_held_offset_starts_warm_and_acts_the_same(

@@ -1,5 +1,6 @@
 """`parc bench`: how fast the parts are on this machine. Rates and ratios, never a verdict."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,6 +41,7 @@ class BenchPhysics(Command):
     def run(self) -> dict[str, Any]:
         from parc.bench.physics import bench_physics
 
+        _check_positive(self.seconds, "seconds")
         return bench_physics(self.torch_device, self.seed, self.worlds or None, self.seconds, self.threads)
 
 
@@ -60,6 +62,7 @@ class BenchGenerator(Command):
         from parc.bench.generator import bench_generator
 
         batches, train_batch = self.batches or None, self.train_batch or None
+        _check_positive(self.seconds, "seconds")
         return bench_generator(self.torch_device, self.seed, batches, train_batch, self.seconds, self.compile)
 
 
@@ -98,6 +101,7 @@ class BenchTracker(Command):
     def run(self) -> dict[str, Any]:
         from parc.bench.tracker import bench_tracker
 
+        _check_positive(self.repeats, "repeats")
         return bench_tracker(self.torch_device, self.seed, self.worlds or None, self.repeats, self.threads)
 
 
@@ -145,3 +149,10 @@ class BenchScaling(Command):
         for row in result["rows"]:
             print(f"| {row['preset']} | {row['gpus']} | " + " | ".join(f"{row[name]:.0f}" for name in names), end="")
             print(f" | {row['speed_up']:.1f} |")
+
+
+def _check_positive(number: float, what: str) -> None:
+    from parc.errors import SettingsError
+
+    if not 0 < number < math.inf:
+        raise SettingsError(f"a measurement of {number} {what} was asked for, expected a positive number")

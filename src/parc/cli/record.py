@@ -40,10 +40,15 @@ class Record(Command):
         from parc.dataset import Dataset
         from parc.dataset.read import read_clips
         from parc.dataset.store import INDEX
+        from parc.errors import SettingsError
         from parc.models import shipped_tracker
         from parc.record.record import RecordSettings, record_dataset
         from parc.run.workers import workers_at
 
+        if min(self.iteration, self.worlds, self.threads) < 0:
+            asked = f"iteration {self.iteration}, {self.worlds} worlds and {self.threads} threads"
+            raise SettingsError(f"{asked} were asked for, expected no number below 0")
+        check_output(self.clips, self.out)
         character = humanoid()
         is_dataset = (self.clips / INDEX).is_file()
         source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
@@ -79,7 +84,18 @@ class Record(Command):
             f"of {result['clips']} clips {whole:.0f} % recorded whole, {to_end:.0f} % to their end, {salvaged:.0f} % in stretches"
         )
         print(f"{result['minutes']:.1f} minutes, {100 * result['seconds_share']:.0f} % of the reference's time")
-        for name in ("tpl", "tcl"):
+        for name in ("tpl", "tcl") if result["minutes"] else ():
             before, after = (result[f"{name}_{when}"] for when in ("before", "after"))
             print(f"{name.upper()} {before:.4g} m before, {after:.4g} m after (mean over clips, same frames)")
         print(f"{result['out']} holds {result['clips_written']} clips, {result['minutes_written']:.1f} minutes")
+
+
+def check_output(clips: Path, out: Path) -> None:
+    """Recordings go into a folder of their own: not among the clips, nor among anything else."""
+    from parc.dataset.store import INDEX
+    from parc.errors import DatasetError
+
+    if out.exists() and (out.resolve() == clips.resolve() or clips.resolve().is_relative_to(out.resolve())):
+        raise DatasetError(f"{out} holds the clips that are to be recorded; choose another folder with -o")
+    if out.is_dir() and not (out / INDEX).is_file() and any(out.iterdir()) and not (out / "recording.json").is_file():
+        raise DatasetError(f"{out} is neither empty nor a data set; choose another folder with -o")

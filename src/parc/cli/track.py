@@ -1,5 +1,6 @@
 """`parc track`: a simulated character follows a motion."""
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +98,7 @@ class Track(Command):
     def _first_frame(self, clip: "Clip", fps: float) -> int:
         from parc.errors import MotionError
 
-        first = round(self.start * fps)
+        first = round(self.start * fps) if math.isfinite(self.start) else -1
         if not 0 <= first < len(clip.motion) - 1:
             raise MotionError(
                 f"cannot start at {self.start:g} s: '{clip.name}' lasts {clip.motion.duration:.2f} s and something must be left"
@@ -106,11 +107,9 @@ class Track(Command):
 
 
 def _checked(clip: "Clip", character: "Character") -> "Clip":
-    from parc.errors import CharacterError, TerrainError
+    from parc.errors import TerrainError
 
-    clip.check_fits(character)
-    if clip.character not in (character.name, character.fingerprint):
-        raise CharacterError(f"'{clip.name}' is for character '{clip.character}', not for '{character.name}'")
+    clip.check_made_for(character)
     if not bool(clip.terrain.contains(clip.motion.root_pos[:1, :2])):
         x, y = clip.motion.root_pos[0, :2].tolist()
         low, high = (corner.tolist() for corner in clip.terrain.extent)

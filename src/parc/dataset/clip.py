@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from parc.character.character import Character
-from parc.errors import DatasetError
+from parc.errors import CharacterError, DatasetError
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
@@ -69,6 +69,12 @@ class Clip:
 
     def check_fits(self, character: Character) -> None:
         self.motion.check_fits(character)
+
+    def check_made_for(self, character: Character) -> None:
+        """Of the same bodies, and made for this character, not for another one of as many."""
+        self.check_fits(character)
+        if self.character not in (character.name, character.fingerprint):
+            raise CharacterError(f"'{self.name}' is for character '{self.character}', not for '{character.name}'")
 
     def to(self, device: torch.device | str) -> "Clip":
         path = None if self.path is None else TerrainPath(self.path.nodes.to(device))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.dataset.convert.load import READABLE, load_clip
+from parc.dataset.convert.load import READABLE, data_set_above, load_clip
 from parc.dataset.folder import skill_of
 from parc.dataset.store import INDEX, Dataset
 from parc.errors import DatasetError
@@ -16,6 +16,8 @@ from parc.errors import DatasetError
 
 def read_clips(source: Path | str, character: Character) -> list[Clip]:
     source = Path(source)
+    if not source.exists() and not source.suffix and data_set_above(source) is None:
+        raise DatasetError(f"there is no data set, folder or file at {source}")
     if (source / INDEX).is_file():
         return list(Dataset.open(source, character))
     if not source.is_dir():

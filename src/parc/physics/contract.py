@@ -4,6 +4,7 @@ Stored with the weights and compared at load: a policy trained at 120 Hz with do
 or with single limits (measured: 71 % success falls to 25 % and 21 %).
 """
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,6 +52,12 @@ class Contract:
     """fingerprint of the character"""
 
     def __post_init__(self) -> None:
+        rates, scales = (self.control_hz, self.substeps), (self.torque_scale, self.gain_scale, self.friction)
+        if not (all(rate >= 1 for rate in rates) and all(0 < scale < math.inf for scale in scales)):
+            raise SettingsError(
+                f"control_hz is {self.control_hz}, substeps {self.substeps}, torque_scale {self.torque_scale}, gain_scale "
+                f"{self.gain_scale}, friction {self.friction}; expected rates of at least 1 and positive scales"
+            )
         first, last = self.contact_impedance
         if not (0 < first <= last < 1 and self.contact_time > 0 and self.contact_depth > 0 and 0 <= self.contact_margin < 0.02):
             raise SettingsError(

@@ -227,9 +227,7 @@ def _outcome(clip: Clip, chosen: _Chosen, made: list[Clip], losses: list[tuple[f
 
 
 def _checked(clip: Clip, first: Clip, character: Character) -> Clip:
-    clip.check_fits(character)
-    if clip.character not in (character.name, character.fingerprint):
-        raise DatasetError(f"is for character '{clip.character}', not for '{character.name}'")
+    clip.check_made_for(character)
     if abs(clip.terrain.cell - first.terrain.cell) > 1e-6:
         raise DatasetError(f"has cells of {clip.terrain.cell} m, the first clip of its unit has {first.terrain.cell} m")
     return clip
@@ -270,6 +268,17 @@ def _claim(
         write_bytes_atomically(file, json.dumps(mine, indent=1).encode())
         return
     theirs = json.loads(file.read_bytes())
-    wrong = [name for name in mine if theirs.get(name) != mine[name]]
-    if wrong:
-        raise DatasetError(f"{out} holds another recording (its {', '.join(wrong)} differs); choose another folder")
+    if wrong := _differing(mine, theirs):
+        raise DatasetError(f"{out} holds another recording (other {', '.join(wrong)}); choose another folder")
+
+
+def _differing(mine: dict, theirs: dict) -> list[str]:
+    """Names of the entries that are not the same, those of settings within settings by their own."""
+    names = []
+    for name, value in mine.items():
+        other = theirs.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            names += _differing(value, other)
+        elif other != value:
+            names.append(name)
+    return names

@@ -53,6 +53,8 @@ def fill(module: nn.Module, weights: dict[str, Tensor], path: Path | str) -> Non
 
 @contextmanager
 def _opened(path: Path | str, device: str) -> Iterator[Any]:
+    if Path(path).is_dir():
+        raise FormatError(f"{path} is a folder; name the .safetensors file in it")
     if not Path(path).is_file():
         raise FormatError(f"there is no checkpoint at {path}")
     try:

@@ -40,10 +40,10 @@ def main(arguments: list[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     preset = words.pop(0) if words and words[0] in PRESETS else "fast"
     unset = Arguments(clips=tyro.MISSING, out=tyro.MISSING, settings=PRESETS[preset]())
-    chosen = tyro.cli(Arguments, default=unset, args=words, prog=f"python -m parc.track.train [{'|'.join(PRESETS)}]")
-    device = chosen.device if chosen.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     character = humanoid()
     try:
+        chosen = tyro.cli(Arguments, default=unset, args=words, prog=f"python -m parc.track.train [{'|'.join(PRESETS)}]")
+        device = chosen.device if chosen.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
         clips = read_clips(chosen.clips, character)
         train_tracker(character, clips, chosen.out, chosen.settings, chosen.plan, device, chosen.resume, chosen.init)
     except ParcError as error:

@@ -5,6 +5,7 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.physics.engine import make_world
+from parc.run.device import choose_device
 from parc.track.env import TrackEnv
 from parc.track.reference import build_library
 from parc.track.settings import TrackerSettings
@@ -21,6 +22,7 @@ def make_track_env(
 ) -> TrackEnv:
     """Clips are screened like for training; `threads` (0: all cores) is for the CPU."""
     settings = settings or TrackerSettings()
+    device = choose_device(str(device))
     library = build_library(character, clips, settings.reference, device, float(settings.contract.control_hz))
     world = make_world(character, settings.contract, num_envs, device, threads, library.bank.cell)
     generator = torch.Generator(device=world.device).manual_seed(seed)

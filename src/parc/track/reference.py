@@ -99,7 +99,7 @@ def build_library(
     """Screens the clips, brings them to the control rate, and lays them out."""
     clips = [_at_rate(clip, fps) for clip in clips]
     for clip in clips:
-        clip.check_fits(character)
+        clip.check_made_for(character)
     kept, refused = screen_clips(character, clips, settings.screen, device)
     if not kept:
         reasons = "; ".join(f"{r.clip} {r.reason}" for r in refused[:3])

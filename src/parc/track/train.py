@@ -25,6 +25,7 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.dataset.store import INDEX
 from parc.errors import DatasetError, SettingsError
 from parc.physics.contract import Contract
 from parc.physics.engine import make_world
@@ -71,6 +72,15 @@ class TrainingPlan:
     """of the CPU engine; 0: all"""
     graphs: bool = True
     """record CUDA graphs"""
+
+    def __post_init__(self) -> None:
+        if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
+            raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
+        if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
+            raise SettingsError(
+                f"milestones every {self.milestone_seconds} s or {self.milestone_iterations} iterations, an end after "
+                f"{self.wall_seconds} s: expected time between milestones and no end before the start"
+            )
 
 
 @dataclass
@@ -238,14 +248,15 @@ class Trainer:
     def resume(self, path: Path) -> None:
         """Everything from a checkpoint of the same clips. Ranks other than the first draw new random numbers."""
         tensors, meta = self._open(path)
+        self.env.world.contract.check_matches(from_dict(Contract, meta["contract"]))
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
-        self.env.world.contract.check_matches(from_dict(Contract, meta["contract"]))
         self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
         self.env.restart.load_state({n.removeprefix("restart."): t for n, t in tensors.items() if n.startswith("restart.")})
         clock = meta["clock"]
         self.clock.seconds, self.clock.iterations, self.clock.samples = clock["seconds"], clock["iterations"], clock["samples"]
         if self.group.is_main:
+            print(f"{path}: goes on after {self.clock.seconds:.0f} s, {self.clock.iterations} iterations", flush=True)
             self.generator.set_state(tensors["generator"])
         else:
             self._seed_generator(self.clock.iterations)
@@ -349,8 +360,8 @@ def train_tracker(
 ) -> Evaluation:
     """Train on clips and leave the files named above in `out`; a checkpoint found there is continued unless `resume` is False."""
     out, settings, plan = Path(out), settings or TrackerSettings(), plan or TrainingPlan()
-    if plan.worlds < 1 or (plan.seconds <= 0 and plan.iterations <= 0):
-        raise SettingsError(f"{plan.worlds} worlds for {plan.seconds} s or {plan.iterations} iterations is no training")
+    if (out / INDEX).is_file():
+        raise DatasetError(f"{out} is a data set; choose another folder for the training")
     out.mkdir(parents=True, exist_ok=True)
     group = distributed.setup(device)
     library = build_library(character, clips, settings.reference, group.device, float(settings.contract.control_hz))
@@ -359,8 +370,11 @@ def train_tracker(
         trainer = Trainer(character, library, world, settings, plan, group)
         if resume and (out / CHECKPOINT).is_file():
             trainer.resume(out / CHECKPOINT)
-        elif init is not None:
-            trainer.warm_start(Path(init))
+        else:
+            if group.is_main:
+                (out / METRICS).unlink(missing_ok=True)  # of a run that was stopped before its first milestone, or is begun anew
+            if init is not None:
+                trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
 
 
