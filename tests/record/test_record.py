@@ -164,7 +164,7 @@ def test_other_recordings_and_no_clips_are_refused(
         record_dataset(actor_file, [], tmp_path / "a", character)
     with pytest.raises(DatasetError, match="other margin"):
         record_dataset(actor_file, clips, recorded[0], character, settings=replace(SETTINGS, margin=1.0))
-    with pytest.raises(DatasetError, match="its clips"):
+    with pytest.raises(DatasetError, match="other clips"):
         record_dataset(actor_file, clips[:1], recorded[0], character, settings=SETTINGS)
     with pytest.raises(DatasetError, match="'good'"):
         record_dataset(actor_file, [clips[0], clips[0]], tmp_path / "b", character)
