@@ -43,7 +43,7 @@ def test_another_character_trains() -> None:
     root = torch.tensor([0.0, 0.0, 0.76]).expand(frames, 3).clone()
     contacts = torch.zeros(frames, 5)
     motion = Motion(root, rotation.identity((frames,)), dof_to_joints(character, dof), contacts)
-    clip = Clip("hop", motion, Terrain(torch.zeros(6, 6), torch.tensor([-1.0, -1.0])))
+    clip = Clip("hop", motion, Terrain(torch.zeros(6, 6), torch.tensor([-1.0, -1.0])), character=character.name)
     base = TrackerSettings.small()
     settings = replace(
         base, policy=replace(base.policy, hidden=(16,), symmetry="none"), ppo=replace(base.ppo, steps=4, minibatch=16)
