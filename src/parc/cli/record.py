@@ -92,10 +92,13 @@ class Record(Command):
 
 def check_output(clips: Path, out: Path) -> None:
     """Recordings go into a folder of their own: not among the clips, nor among anything else."""
-    from parc.dataset.store import INDEX
+    from parc.dataset.store import INDEX, LOCK
     from parc.errors import DatasetError
+    from parc.run.atomic import TEMPORARY_SUFFIX
 
     if out.exists() and (out.resolve() == clips.resolve() or clips.resolve().is_relative_to(out.resolve())):
         raise DatasetError(f"{out} holds the clips that are to be recorded; choose another folder with -o")
-    if out.is_dir() and not (out / INDEX).is_file() and any(out.iterdir()) and not (out / "recording.json").is_file():
-        raise DatasetError(f"{out} is neither empty nor a data set; choose another folder with -o")
+    if out.is_dir() and not (out / INDEX).is_file():
+        others = [file for file in out.iterdir() if file.name != LOCK and file.suffix != TEMPORARY_SUFFIX]
+        if others:
+            raise DatasetError(f"{out} is neither empty nor a data set; choose another folder with -o")

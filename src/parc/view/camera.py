@@ -94,9 +94,7 @@ class Camera:
 
     def turned(self, azimuth: float, elevation: float) -> "Camera":
         """The same target from another side, from as far away."""
-        a, e = math.radians(azimuth), math.radians(elevation)
-        back = np.array([math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e)])
-        eye = np.asarray(self.target) + math.dist(self.eye, self.target) * back
+        eye = np.asarray(self.target) + math.dist(self.eye, self.target) * direction_of(azimuth, elevation)
         return Camera(_vector(eye), self.target, self.field_of_view, self.span)
 
     @classmethod
@@ -118,8 +116,7 @@ class Camera:
         points = np.asarray(points, float).reshape(-1, 3)
         if len(points) == 0 or not np.isfinite(points).all():
             raise SettingsError("a camera needs at least one finite point to frame")
-        a, e = math.radians(azimuth), math.radians(elevation)
-        back = np.array([math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e)])
+        back = direction_of(azimuth, elevation)
         target = 0.5 * (points.min(0) + points.max(0))
         axes = cls(_vector(target + back), _vector(target)).axes
         seen = (points - target) @ axes.T
@@ -138,6 +135,12 @@ class Camera:
         distance = max(float(((right + left) / (2 * slope)).max()), float(-seen[:, 2].min()) + 0.2)
         target = target + 0.5 * (right - left) @ axes[:2]
         return cls(_vector(target + distance * back), _vector(target), field_of_view)
+
+
+def direction_of(azimuth: float, elevation: float) -> NDArray[np.float64]:
+    """[3] unit vector towards an eye at azimuth and elevation, degrees, as in `Camera.framing`."""
+    a, e = math.radians(azimuth), math.radians(elevation)
+    return np.array([math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e)])
 
 
 def _vector(values: ArrayLike) -> Vector:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
+from parc.view.camera import direction_of
 
 ELEVATION = 24.0
 """degrees above the horizon for pictures of motions"""
@@ -20,8 +21,7 @@ _USUAL = -60.0
 
 def hidden_share(terrain: Terrain, points: NDArray, azimuth: float, elevation: float = ELEVATION, reach: float = 8.0) -> float:
     """Share of `points` [N, 3] that the ground hides from a far eye in direction azimuth, elevation (degrees)."""
-    a, e = math.radians(azimuth), math.radians(elevation)
-    towards = np.array([math.cos(a) * math.cos(e), math.sin(a) * math.cos(e), math.sin(e)])
+    towards = direction_of(azimuth, elevation)
     steps = np.arange(0.5 * terrain.cell, reach, 0.5 * terrain.cell)
     places = points[:, None] + steps[:, None] * towards
     heights, low = terrain.heights.detach().cpu().numpy(), terrain.min_point.detach().cpu().numpy()
