@@ -1,14 +1,17 @@
-"""`parc train-generator`, `parc generate`, `parc correct`, `parc synthesise`."""
+"""`parc train-generator`, `parc practise`, `parc generate`, `parc correct`, `parc synthesise`."""
 
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from parc.cli.command import Command, progress, show_workers
 from parc.cli.picture_file import check_picture, save_picture
+
+if TYPE_CHECKING:
+    from parc.generate.train import TrainSettings
 
 _CPU_BATCH = 16
 """windows of a training step"""
@@ -39,25 +42,90 @@ class TrainGenerator(Command):
         import logging
         import sys
 
-        import torch
-
         from parc.character import humanoid
         from parc.dataset.read import read_clips
-        from parc.errors import SettingsError
         from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
 
         make = TrainSettings.paper if self.preset == "paper" else TrainSettings
-        if self.batch < 0:
-            raise SettingsError(f"a batch of {self.batch} windows was asked for, expected at least 1")
         settings = replace(make(seconds=self.seconds, steps=self.steps), seed=self.seed, compile=self.compile)
-        on_gpu = torch.device(self.torch_device).type == "cuda"
-        batch = self.batch or (settings.step.batch if on_gpu else _CPU_BATCH)
-        settings = replace(settings, step=replace(settings.step, batch=batch))
-        if not on_gpu:
-            settings = replace(settings, log_steps=1)  # a step takes seconds: the clock is looked at after each
+        settings = _for_device(settings, self.batch, self.torch_device)
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
         character = humanoid()
         train_generator(settings, read_clips(self.clips, character), self.out, character, self.torch_device, init=self.init)
+        return {"generator": str(self.out / GENERATOR_FILE)}
+
+
+def _for_device(settings: "TrainSettings", batch: int, device: str) -> "TrainSettings":
+    from parc.errors import SettingsError
+
+    if batch < 0:
+        raise SettingsError(f"a batch of {batch} windows was asked for, expected at least 1")
+    on_gpu = device.startswith("cuda")
+    settings = replace(settings, step=replace(settings.step, batch=batch or (settings.step.batch if on_gpu else _CPU_BATCH)))
+    if not on_gpu:
+        settings = replace(settings, log_steps=1)  # a step takes seconds: the clock is looked at after each
+    return settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Practise(Command):
+    """Train a generator, let it make motions on crowded boxes, train it on those that arrive, and again.
+
+    A run that was stopped goes on when the same command is given again.
+    """
+
+    clips: Annotated[Path, tyro.conf.Positional]
+    """data set, or folder of motion files"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """folder for weights, motions made and metrics"""
+    seconds: float = 480.0
+    """s of training in all; making motions is not counted"""
+    steps: int | None = None
+    """steps of training in all, instead of seconds"""
+    first_share: float = 0.5
+    """of the training before the first motions are made"""
+    rounds: int = 2
+    """times that motions are made and trained on"""
+    units: int = 2
+    """of terrains, on each of three kinds of ground in each round"""
+    terrains_per_unit: int = 64
+    candidates: int = 16
+    """motions sampled for each path"""
+    choices: int = 4
+    """candidates sampled for each window, the best of which is kept"""
+    rate: float = 4e-4
+    """highest learning rate after the first training"""
+    batch: int = 0
+    """windows of a step; 0: 1024 on a GPU, 16 on the CPU"""
+    init: Path | None = None
+    """generator file to start from"""
+    compile: bool = False
+    """fuse the kernels of the first training's steps first"""
+
+    def run(self) -> dict[str, Any]:
+        import logging
+        import sys
+
+        from parc.character import humanoid
+        from parc.correct.practise import PracticeSettings, practise
+        from parc.dataset.read import read_clips
+        from parc.generate.train import GENERATOR_FILE, TrainSettings
+
+        train = TrainSettings(seconds=self.seconds, steps=self.steps, seed=self.seed, compile=self.compile)
+        settings = PracticeSettings(
+            _for_device(train, self.batch, self.torch_device), self.rounds, self.first_share, self.rate, units=self.units
+        )
+        synthesis = replace(
+            settings.synthesis,
+            terrains_per_unit=self.terrains_per_unit,
+            candidates=self.candidates,
+            keep=min(settings.synthesis.keep, self.candidates),
+            rollout=replace(settings.synthesis.rollout, choices=self.choices),
+        )
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+        character = humanoid()
+        clips = read_clips(self.clips, character)
+        practise(replace(settings, synthesis=synthesis), clips, self.out, character, self.torch_device, self.init)
         return {"generator": str(self.out / GENERATOR_FILE)}
 
 

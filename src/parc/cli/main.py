@@ -59,6 +59,7 @@ COMMANDS = {
     "strips": _Entry("traverse", "Strips", "film strips of random motions on one page"),
     "dataset page": _Entry("dataset", "Page", "pictures and replays of a data set in one page"),
     "train-generator": _Entry("generate", "TrainGenerator", "train the motion generator"),
+    "practise": _Entry("generate", "Practise", "train a generator on clips and on its own best motions on hard ground"),
     "generate": _Entry("generate", "Generate", "motion along a path over a terrain"),
     "correct": _Entry("generate", "Correct", "repair a motion: penetration, contact, jerk, sliding"),
     "synthesise": _Entry("generate", "Synthesise", "new clips for a data set: terrain, path, generate, select, correct"),

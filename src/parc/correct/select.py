@@ -22,6 +22,8 @@ class SelectSettings:
     """added where the end of the path was not reached (paper)"""
     floating: float = 0.05
     """for each frame, per m/s2 that the centre of mass in flight misses free fall by; 0: the paper's heuristic"""
+    slowness: float = 0.0
+    """for each second of the motion"""
     largest_penetration: float = 80.0
     """m of TPL above which a candidate is not valid (released code)"""
     largest_contact: float = 30.0
@@ -58,6 +60,7 @@ def select(batch: ClipBatch, reached: Tensor, settings: SelectSettings = SelectS
     penetration, contact = penetration_loss(batch), contact_loss(batch)
     error, judged = flight_error(batch)
     score = penetration + contact + settings.incomplete * (~reached) + settings.floating * (error * judged).sum(1)
+    score = score + settings.slowness * batch.frames / batch.fps
     floating = (judged & (error > GRAVITY / 2)).sum(1)
     valid = reached & (penetration < settings.largest_penetration) & (contact < settings.largest_contact)
     valid &= floating <= settings.most_floating

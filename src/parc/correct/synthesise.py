@@ -95,15 +95,21 @@ def synthesise_unit(
     if not paths:
         return [], refused
     rollouts = roll_out(generator, grounds, paths, settings.candidates, settings.rollout, int(rng.integers(2**31)))
-    which = torch.arange(len(paths)).repeat_interleave(settings.candidates)
+    rows = torch.arange(len(rollouts), device=generator.device)
+    if settings.only_valid:
+        rows = rows[rollouts.reached]
+    which = (rows // settings.candidates).cpu()
+    refused += [f"terrain {g}: no candidate arrived" for g in sorted(set(range(len(paths))) - set(which.tolist()))]
+    if not len(rows):
+        return [], refused
     candidates = [
         Clip(f"unit{unit:06d}_{row:04d}", motion, grounds[g], paths[g], character.fingerprint)
-        for row, (motion, g) in enumerate(zip(rollouts.motions(), which.tolist(), strict=True))
+        for row, motion, g in zip(rows.tolist(), rollouts.motions(rows), which.tolist(), strict=True)
     ]
-    selection = select(ClipBatch.stack(candidates, character, generator.device), rollouts.reached, settings.select)
+    selection = select(ClipBatch.stack(candidates, character, generator.device), rollouts.reached[rows], settings.select)
     chosen: list[Clip] = []
-    for g, rows in enumerate(selection.best(which, settings.keep)):
-        for rank, row in enumerate(rows):
+    for g, best in enumerate(selection.best(which, settings.keep)):
+        for rank, row in enumerate(best):
             if settings.only_valid and not bool(selection.valid[row]):
                 refused.append(f"terrain {g}: no valid candidate (best score {float(selection.score[row]):.1f})")
                 continue

@@ -40,7 +40,7 @@ class FastObjective:
     """1/m"""
     own_contact: float = 4.0
     """1/m"""
-    flight: float = 0.05
+    flight: float = 0.3
     detail_at_noise: float = 0.3
     """weight of the detail terms at pure noise against 1 at none"""
     ground_branches: int = 1

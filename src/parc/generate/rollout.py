@@ -96,11 +96,12 @@ class RolloutBatch:
     def __len__(self) -> int:
         return self.frames.shape[0]
 
-    def motions(self) -> list[Motion]:
-        rows = zip(
-            *(t.cpu() for t in (self.root_pos, self.root_rot, self.joint_rot, self.contacts)), self.frames.tolist(), strict=True
-        )
-        return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in rows]
+    def motions(self, rows: Tensor | None = None) -> list[Motion]:
+        """Of all rows, or of those named [K]."""
+        parts = (self.root_pos, self.root_rot, self.joint_rot, self.contacts, self.frames)
+        root_pos, root_rot, joint_rot, contacts, frames = ((t if rows is None else t[rows]).cpu() for t in parts)
+        each = zip(root_pos, root_rot, joint_rot, contacts, frames.tolist(), strict=True)
+        return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in each]
 
     def clips(self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance) -> list[Clip]:
         """The motions with the terrains and paths they were made for, named `name`_row."""

@@ -27,7 +27,9 @@ FPS = 30.0
 STILL_COUNTS = 0.03
 """of a window that moves, what one counts whose root stands still"""
 STILL, MOVING = 0.1, 0.5
-"""m/s over the next second, up and down included: slower counts as little, faster as much as can be"""
+"""m in the next `SOON`, up and down included: a root that moves less counts as little, one that moves more as much as can be"""
+SOON = 2.0
+"""s: long enough for a crouch before a jump"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +135,9 @@ def mirror_terrain(terrain: Terrain) -> Terrain:
 def how_much_it_moves(root_pos: Tensor, start: Tensor, end: Tensor) -> Tensor:
     """[W] float64, STILL_COUNTS to 1, of windows that start at a frame [W] of clips that end before a frame [W]."""
     now = start + PAST_FRAMES - 1
-    later = torch.minimum(now + round(FPS), end - 1)
-    speed = (root_pos[later] - root_pos[now]).norm(dim=-1).double() * FPS / (later - now)
-    return ((speed - STILL) / (MOVING - STILL)).clamp(STILL_COUNTS, 1.0)
+    later = torch.minimum(now + round(SOON * FPS), end - 1)
+    moved = (root_pos[later] - root_pos[now]).norm(dim=-1).double() * (SOON * FPS) / (later - now)
+    return ((moved - STILL) / (MOVING - STILL)).clamp(STILL_COUNTS, 1.0)
 
 
 def _skill_factor(moving: Tensor, skills: list[str], balance: float) -> Tensor:

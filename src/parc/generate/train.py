@@ -85,7 +85,8 @@ class TrainSettings:
             batch=64, levels=1, past_noise=0.0, own_share=0.0, random_level=0.0, warm_up=1, last_rate=1.0,
             adam=AdamSettings(rate=1e-5, beta2=0.999, decay=0.01), objective=PaperObjective(),
         )  # fmt: skip
-        return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), step=step)
+        window = WindowSettings(target_seconds=(0.4, 1.5), clear_ahead=1.1)
+        return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), window=window, step=step)
 
 
 def train_generator(

@@ -1,0 +1,133 @@
+"""Practice: a generator learns from its own best motions on hard ground, without a simulator.
+
+It is trained on clips. In each round that follows it makes motions on crowded boxes, narrow, high and over a deep floor; of the
+candidates for each path those that arrive, carried by the ground all the way, are kept and corrected; and it is trained on, with
+the clips and all it has made so far. What one candidate in many finds becomes what every candidate does.
+
+    OUT/
+      0/, 1/, 2/                trainings (`parc.generate.train`), each from the weights of the one before
+      made/1_0/, 1_1/, ...      what round 1 made on each kind of ground (`parc.correct.synthesise`)
+      generator.safetensors     the last weights
+      practice.jsonl            stages, their seconds and clips
+
+Everything is resumed by the same call: trainings from their checkpoints, rounds unit by unit.
+"""
+
+import logging
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import torch
+
+from parc.character.character import Character
+from parc.correct.optimise import OptimiseSettings
+from parc.correct.select import SelectSettings
+from parc.correct.synthesise import SynthesisSettings, synthesise
+from parc.dataset.clip import Clip
+from parc.dataset.store import Dataset
+from parc.errors import SettingsError
+from parc.generate.generator import Generator
+from parc.generate.rollout import RolloutSettings
+from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
+from parc.run.log import MetricsLog
+from parc.terrain.procedural import RandomBoxes
+
+_log = logging.getLogger("parc.practise")
+
+CROWDED = (
+    RandomBoxes(),
+    RandomBoxes(size=(24, 24), boxes=40, side=(2, 5), ground=-2.0),
+    RandomBoxes(size=(24, 24), boxes=30, side=(3, 7), ground=-2.0),
+)
+
+
+def _synthesis() -> SynthesisSettings:
+    return SynthesisSettings(
+        terrains_per_unit=64,
+        candidates=16,
+        keep=2,
+        rollout=RolloutSettings(choices=4, seconds=16.0),
+        select=SelectSettings(slowness=2.0),
+        optimise=OptimiseSettings(iterations=100),
+        mirrored=False,
+    )
+
+
+@dataclass(frozen=True)
+class PracticeSettings:
+    train: TrainSettings = field(default_factory=TrainSettings)
+    """of all trainings together; its seconds, or steps, are shared out"""
+    rounds: int = 2
+    first_share: float = 0.5
+    """of the training before the first round"""
+    rate: float = 4e-4
+    """highest learning rate of the trainings after a round"""
+    grounds: tuple[RandomBoxes, ...] = CROWDED
+    units: int = 2
+    """of terrains, on each ground and in each round"""
+    synthesis: SynthesisSettings = field(default_factory=_synthesis)
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1 or self.units < 1 or not self.grounds:
+            raise SettingsError(f"{self.rounds} rounds of {self.units} units on {len(self.grounds)} grounds, expected 1 or more")
+        if not 0 < self.first_share < 1:
+            raise SettingsError(f"the share of the first training is {self.first_share}, expected between 0 and 1")
+
+    def stage(self, number: int, given: bool) -> TrainSettings:
+        """Training `number` (0: before any round); `given`: it goes on from trained weights."""
+        share = self.first_share if number == 0 else (1 - self.first_share) / self.rounds
+        steps = None if self.train.steps is None else max(1, round(share * self.train.steps))
+        settings = replace(self.train, seconds=share * self.train.seconds, steps=steps, seed=self.train.seed + number)
+        if number == 0 and not given:
+            return settings
+        own_start = 0.0 if settings.step.own_start < 1 else 1.0
+        step = replace(settings.step, own_start=own_start, adam=replace(settings.step.adam, rate=self.rate))
+        return replace(settings, step=step, compile=settings.compile and number == 0)
+
+
+def practise(
+    settings: PracticeSettings,
+    clips: Sequence[Clip],
+    out: Path | str,
+    character: Character,
+    device: torch.device | str = "cpu",
+    init: Path | None = None,
+) -> Generator:
+    """Train, make, train on ...; with `init` the first training goes on from those weights."""
+    out, log = Path(out), MetricsLog(Path(out) / "practice.jsonl")
+    known = list(clips)
+    generator = _train(settings, 0, known, out, character, device, init, log)
+    for number in range(1, settings.rounds + 1):
+        began = time.monotonic()
+        for kind, boxes in enumerate(settings.grounds):
+            folder = out / "made" / f"{number}_{kind}"
+            wanted = replace(settings.synthesis, boxes=boxes)
+            units = range(kind * settings.units, (kind + 1) * settings.units)
+            synthesise(generator, folder, units, settings.train.seed, number, wanted)
+            made = list(Dataset.open(folder, character))
+            known += made
+            _log.info("round %d, ground %d: %d motions", number, kind, len(made))
+        log.write(stage=f"made {number}", seconds=time.monotonic() - began, clips=len(known) - len(clips))
+        generator = _train(settings, number, known, out, character, device, out / str(number - 1) / GENERATOR_FILE, log)
+    shutil.copyfile(out / str(settings.rounds) / GENERATOR_FILE, out / GENERATOR_FILE)
+    return generator
+
+
+def _train(
+    settings: PracticeSettings,
+    number: int,
+    clips: list[Clip],
+    out: Path,
+    character: Character,
+    device: torch.device | str,
+    init: Path | None,
+    log: MetricsLog,
+) -> Generator:
+    began = time.monotonic()
+    stage = settings.stage(number, given=init is not None)
+    generator = train_generator(stage, clips, out / str(number), character, device, init=init)
+    log.write(stage=f"training {number}", seconds=time.monotonic() - began, clips=len(clips))
+    return generator
