@@ -36,6 +36,14 @@ def test_skills_share_windows_by_the_root_of_their_length(walk, random):
     assert float((clip == 0).float().mean()) == pytest.approx(expected, abs=0.015)
 
 
+def test_generated_motions_get_the_share_asked_for(walk, random):
+    made = dataclasses.replace(walk, name="m", provenance=Provenance(skill="generated"))
+    others = [dataclasses.replace(walk, name=n, provenance=Provenance(skill=n)) for n in ("walk", "step")]
+    table = FrameTable.build([made, *others], humanoid(), 15, "cpu", mirrored=False, made_share=0.7)
+    _, clip = table.draw(20000, random)
+    assert [float((clip == k).float().mean()) for k in range(3)] == pytest.approx([0.7, 0.15, 0.15], abs=0.015)
+
+
 def test_skill_from_the_name(walk):
     assert skill_of(dataclasses.replace(walk, name="gap_jump_cmu_108_15", provenance=Provenance())) == "gap_jump_cmu"
 
@@ -165,8 +173,8 @@ def test_windows_that_stand_still_are_seldom_drawn(walk, random):
     clip = dataclasses.replace(walk, motion=dataclasses.replace(motion, root_pos=pos))
     table = FrameTable.build([clip], humanoid(), 15, "cpu", mirrored=False)
     first, _ = table.draw(20000, random)
-    still, moving = (first < 59).sum(), (first >= 119).sum()
-    assert float(still / moving) == pytest.approx(STILL_COUNTS * 59 / 107, rel=0.2)
+    still, moving = (first < 89).sum(), (first >= 119).sum()
+    assert float(still / moving) == pytest.approx(STILL_COUNTS * 89 / 107, rel=0.15)
 
 
 def test_bounds_are_those_of_every_point_and_cell(windows, random):
@@ -187,21 +195,3 @@ def test_bounds_are_those_of_every_point_and_cell(windows, random):
         kept = lowest - patch.heights[b] < windows.settings.touching
         torch.testing.assert_close(high[b], torch.where(kept, patch.heights[b], lowest - windows.settings.clearance))
         assert (low[b] <= high[b]).all() and torch.equal(low[b][kept], patch.heights[b][kept])
-
-
-def test_the_direction_is_that_of_the_first_place_far_enough_away(walk, windows):
-    """Three seconds on the spot, then 1 m/s along x: from every frame of the stand the target lies ahead, .4 to 1.8 m away."""
-    frames = len(walk.motion)
-    root_pos = torch.zeros(frames, 3)
-    root_pos[90:, 0] = torch.arange(frames - 90) / 30.0
-    clip = dataclasses.replace(walk, motion=dataclasses.replace(walk.motion, root_pos=root_pos))
-    table, layout = FrameTable.build([clip], humanoid(), 15, "cpu", mirrored=False), windows.layout
-    now, last = torch.arange(90), torch.full((90,), frames - 1)
-    chance = torch.linspace(0, 1, 90)
-    by_distance = WindowSampler(table, layout, HeightmapGrid(), WindowSettings())
-    target = by_distance._target(now, last, chance)
-    assert (target[:, 0] - (0.4 + 1.4 * chance)).abs().max() <= 0.1 + 1e-5  # three frames at 1 m/s
-    end = by_distance._target(last - 6, last, chance)
-    torch.testing.assert_close(end, root_pos[last, :2])
-    by_time = WindowSampler(table, layout, HeightmapGrid(), WindowSettings(target_seconds=(0.4, 1.5)))
-    assert (by_time._target(now[:40], last[:40], chance[:40]) == 0).all()

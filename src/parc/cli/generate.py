@@ -82,11 +82,11 @@ class Practise(Command):
     """s of training in all; making motions is not counted"""
     steps: int | None = None
     """steps of training in all, instead of seconds"""
-    first_share: float = 0.5
+    first_share: float = 0.45
     """of the training before the first motions are made"""
-    rounds: int = 2
+    rounds: int = 3
     """times that motions are made and trained on"""
-    units: int = 2
+    units: int = 3
     """of terrains, on each of three kinds of ground in each round"""
     terrains_per_unit: int = 64
     candidates: int = 16

@@ -60,13 +60,15 @@ def _synthesis() -> SynthesisSettings:
 class PracticeSettings:
     train: TrainSettings = field(default_factory=TrainSettings)
     """of all trainings together; its seconds, or steps, are shared out"""
-    rounds: int = 2
-    first_share: float = 0.5
+    rounds: int = 3
+    first_share: float = 0.45
     """of the training before the first round"""
     rate: float = 4e-4
     """highest learning rate of the trainings after a round"""
+    made_share: float = 0.5
+    """of the windows of those trainings, from motions that were made"""
     grounds: tuple[RandomBoxes, ...] = CROWDED
-    units: int = 2
+    units: int = 3
     """of terrains, on each ground and in each round"""
     synthesis: SynthesisSettings = field(default_factory=_synthesis)
 
@@ -85,7 +87,8 @@ class PracticeSettings:
             return settings
         own_start = 0.0 if settings.step.own_start < 1 else 1.0
         step = replace(settings.step, own_start=own_start, adam=replace(settings.step.adam, rate=self.rate))
-        return replace(settings, step=step, compile=settings.compile and number == 0)
+        made_share = self.made_share if number else None
+        return replace(settings, step=step, made_share=made_share, compile=settings.compile and number == 0)
 
 
 def practise(

@@ -20,13 +20,14 @@ def repair(
     has_past: Tensor,
     terrain: TerrainBatch,
     falls: bool,
+    walls_carry: bool = False,
 ) -> tuple[FrameState, BodyPose]:
     """Frames [B, T, ...] and their pose, which continue the past [B, 2, ...] if `has_past` (0-d) is 1, and have none if it is 0.
 
-    B / N rows in turn are on each of N terrains. `falls`: whether gravity acts.
+    B / N rows in turn are on each of N terrains. `falls`: whether gravity acts; `walls_carry`: not on what is near a wall.
     """
     if falls:
-        rise = pad(settle(character, pose, past_pose, has_past, terrain).unsqueeze(-1), (2, 0))
+        rise = pad(settle(character, pose, past_pose, has_past, terrain, walls_carry).unsqueeze(-1), (2, 0))
         state = state._replace(root_pos=state.root_pos + rise)
         pose = BodyPose(pose.pos + rise.unsqueeze(-2), pose.rot)
     last, last_pose = FrameState(*(part[:, -1:] for part in past)), BodyPose(*(part[:, -1:] for part in past_pose))

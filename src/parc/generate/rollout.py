@@ -52,6 +52,8 @@ class RolloutSettings:
     """repair sliding, sunk and floating feet, and their labels, at the end of each window"""
     fall: bool = True
     """in that repair, bodies that touch nothing fall"""
+    walls_carry: bool = False
+    """a body near the face of a wall counts as carried, in the repair and in the choice: it may be lifted there"""
     overlap: int = 3
     """frames over which a window leaves the plan of the one before"""
     lookahead: float = 1.4
@@ -306,7 +308,8 @@ class PathRunner:
     def _repair(self, state: FrameState, pose: BodyPose, past: FrameState, past_pose: BodyPose, has_past: Tensor) -> _Frames:
         past = FrameState(*self._for_candidates(*past))
         past_pose = BodyPose(*self._for_candidates(*past_pose))
-        return repair(self.generator.character, state, pose, past, past_pose, has_past, self.terrain, self.settings.fall)
+        settings, character = self.settings, self.generator.character
+        return repair(character, state, pose, past, past_pose, has_past, self.terrain, settings.fall, settings.walls_carry)
 
     def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor) -> tuple[Tensor, ...]:
         """The best candidate of each row, and how far it comes, into the buffers."""
@@ -335,7 +338,9 @@ class PathRunner:
         goal, origin = self._for_candidates(self.paths.target(at.progress, settings.lookahead), at.past.root_pos[:, -1, :2])
         past_pos, progress = self._for_candidates(at.past_pose.pos, at.progress)
         towards = torch.nn.functional.normalize(goal - origin, dim=-1)
-        scores = score_window(character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score)
+        scores = score_window(
+            character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score, settings.walls_carry
+        )
         root, paths = state.root_pos[:, -1], self._candidate_paths
         arc = paths.advance(progress, root[:, :2])
         scores = scores + departure(root, paths.position(arc), settings.score)

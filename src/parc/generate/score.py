@@ -63,16 +63,19 @@ def score_window(
     direction: Tensor,
     terrain: TerrainBatch,
     weights: ScoreWeights,
+    walls_carry: bool = False,
 ) -> Tensor:
     """[B] of windows [B, T, bodies, ...] in the world.
 
     past_pos [B, 2, bodies, 3] and past_counts (a 0-d 0 or 1: whether there is a past) for the jerk at the seam; direction [B, 2]
     is a world unit vector; B / N windows in turn are on each of N terrains.
+    `walls_carry`: nothing falls that is near the face of a wall.
     """
     probe = probe_points(character, contacts.device)
     points = world_points(probe.surface, pose)
     distance, carrying = (d.flatten(0, 1) for d in distances(terrain, points.unflatten(0, (len(terrain), -1))))
     above = min_per_body(probe.surface, distance).clamp_min(0)
+    support = distance if walls_carry else carrying
     positions = torch.cat([past_pos, pose.pos], 1)
     jerk = positions[:, 3:] - 3 * positions[:, 2:-1] + 3 * positions[:, 1:-2] - positions[:, :-3]
     excess = (jerk.norm(dim=-1) - weights.jerk_allowed).clamp_min(0).sum(-1)
@@ -83,6 +86,6 @@ def score_window(
         weights.penetration * (-distance).clamp_min(0).sum((-1, -2))
         + weights.contact * (above * contacts).sum((-1, -2))
         + weights.jerk * (inner + past_counts * seam)
-        + weights.flight * flight_departure(pose, carrying.amin(-1), probe).sum(-1)
+        + weights.flight * flight_departure(pose, support.amin(-1), probe).sum(-1)
         - weights.progress * gain
     )

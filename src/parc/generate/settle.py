@@ -22,7 +22,7 @@ from parc.character.surface import world_points
 from parc.generate.loss import FALL_PER_FRAME
 from parc.generate.probe import Probe, probe_points
 from parc.terrain.heightmap import heights_at
-from parc.terrain.support import carrying_distance
+from parc.terrain.support import distances
 from parc.terrain.terrain import TerrainBatch
 
 SLACK = 0.3
@@ -37,14 +37,22 @@ ROOM = 10.0
 """m a body may fall in one window at most"""
 
 
-def settle(character: Character, pose: BodyPose, past_pose: BodyPose, has_past: Tensor, terrain: TerrainBatch) -> Tensor:
+def settle(
+    character: Character,
+    pose: BodyPose,
+    past_pose: BodyPose,
+    has_past: Tensor,
+    terrain: TerrainBatch,
+    walls_carry: bool = False,
+) -> Tensor:
     """How far to raise the body, [B, T] m, mostly negative; poses [B, T, ...] that continue past_pose [B, 2, ...].
 
     `has_past` (0-d): 1, or 0 if there is none; then the body begins on the ground. B / N rows in turn are on each of N terrains.
+    `walls_carry`: what is near the face of a wall is carried by it.
     """
     probe = probe_points(character, pose.pos.device)
     points = world_points(probe.surface, pose).unflatten(0, (len(terrain), -1))
-    distance = carrying_distance(terrain, points).flatten(0, 1).amin(-1)
+    distance = distances(terrain, points)[0 if walls_carry else 1].flatten(0, 1).amin(-1)
     free = ((distance - CARRIED) / (FREE - CARRIED)).clamp(0, 1)
     ground = heights_at(terrain, points[..., :2])
     gap = (points[..., 2] - ground).flatten(0, 1)

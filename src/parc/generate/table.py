@@ -24,12 +24,12 @@ from parc.motion.edit import mirror
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 FPS = 30.0
+MADE = "generated"
+"""skill of motions that a generator made"""
 STILL_COUNTS = 0.03
 """of a window that moves, what one counts whose root stands still"""
 STILL, MOVING = 0.1, 0.5
-"""m in the next `SOON`, up and down included: a root that moves less counts as little, one that moves more as much as can be"""
-SOON = 2.0
-"""s: long enough for a crouch before a jump"""
+"""m/s over the next second, up and down included: slower counts as little, faster as much as can be"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,12 @@ class FrameTable:
         device: torch.device | str,
         mirrored: bool = True,
         balance: float = 0.5,
+        made_share: float | None = None,
     ) -> "FrameTable":
-        """Clips shorter than `window` frames are left out; an error if none is left."""
+        """Clips shorter than `window` frames are left out; an error if none is left.
+
+        `made_share`: of windows, those of generated motions; None: by `balance`, as one skill among the others.
+        """
         usable = [c for c in clips if len(c.motion) >= window]
         if not usable:
             raise DatasetError(f"none of the {len(clips)} clips has the {window} frames that a training window needs")
@@ -90,7 +94,7 @@ class FrameTable:
         window_start = starts[window_clip] + torch.arange(int(counts.sum())) - first_window[window_clip]
         moves = how_much_it_moves(frames.root_pos, window_start, ends[window_clip])
         moving = torch.zeros(len(motions), dtype=torch.float64).index_add_(0, window_clip, moves)
-        odds = (_skill_factor(moving, skills, balance)[window_clip] * moves).cumsum(0)
+        odds = (_skill_factor(moving, skills, balance, made_share)[window_clip] * moves).cumsum(0)
 
         frames = FrameState(*(part.to(device) for part in frames))
         return cls(
@@ -135,14 +139,18 @@ def mirror_terrain(terrain: Terrain) -> Terrain:
 def how_much_it_moves(root_pos: Tensor, start: Tensor, end: Tensor) -> Tensor:
     """[W] float64, STILL_COUNTS to 1, of windows that start at a frame [W] of clips that end before a frame [W]."""
     now = start + PAST_FRAMES - 1
-    later = torch.minimum(now + round(SOON * FPS), end - 1)
-    moved = (root_pos[later] - root_pos[now]).norm(dim=-1).double() * (SOON * FPS) / (later - now)
-    return ((moved - STILL) / (MOVING - STILL)).clamp(STILL_COUNTS, 1.0)
+    later = torch.minimum(now + round(FPS), end - 1)
+    speed = (root_pos[later] - root_pos[now]).norm(dim=-1).double() * FPS / (later - now)
+    return ((speed - STILL) / (MOVING - STILL)).clamp(STILL_COUNTS, 1.0)
 
 
-def _skill_factor(moving: Tensor, skills: list[str], balance: float) -> Tensor:
+def _skill_factor(moving: Tensor, skills: list[str], balance: float, made_share: float | None) -> Tensor:
     """[C] float64: what brings each clip's windows to the share of its skill."""
     total: dict[str, float] = defaultdict(float)
     for skill, n in zip(skills, moving.tolist(), strict=True):
         total[skill] += n
-    return torch.tensor([total[s] ** (balance - 1) for s in skills], dtype=torch.float64)
+    weight = {skill: n**balance for skill, n in total.items()}
+    others = sum(weight.values()) - weight.get(MADE, 0.0)
+    if made_share is not None and MADE in weight and others > 0:
+        weight[MADE] = others * made_share / (1 - made_share)
+    return torch.tensor([weight[s] / total[s] for s in skills], dtype=torch.float64)

@@ -61,6 +61,8 @@ class TrainSettings:
     """train on mirrored copies too"""
     balance: float = 0.5
     """0: every skill the same share of windows, 1: in proportion to its frames"""
+    made_share: float | None = None
+    """share of windows from generated motions; None: as one skill among the others"""
     checkpoint_seconds: float = 60.0
     """s between checkpoints"""
     log_steps: int = 50
@@ -75,6 +77,8 @@ class TrainSettings:
         if self.seconds <= 0 or (self.steps is not None and self.steps < 1):
             budget = f"{self.seconds} s" if self.steps is None else f"{self.steps} steps"
             raise SettingsError(f"the budget is {budget}, expected more than none")
+        if self.made_share is not None and not 0 < self.made_share < 1:
+            raise SettingsError(f"the share of generated motions is {self.made_share}, expected between 0 and 1")
         if self.window.future != self.generator.future:
             raise SettingsError(f"windows have {self.window.future} future frames, the generator {self.generator.future}")
 
@@ -85,8 +89,7 @@ class TrainSettings:
             batch=64, levels=1, past_noise=0.0, own_share=0.0, random_level=0.0, warm_up=1, last_rate=1.0,
             adam=AdamSettings(rate=1e-5, beta2=0.999, decay=0.01), objective=PaperObjective(),
         )  # fmt: skip
-        window = WindowSettings(target_seconds=(0.4, 1.5), clear_ahead=1.1)
-        return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), window=window, step=step)
+        return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), step=step)
 
 
 def train_generator(
@@ -117,7 +120,7 @@ def train_generator(
         generator.network.load_state_dict(source.network.state_dict())
         settings = _with_adam(settings, average_age=_TRUSTED)
     length = PAST_FRAMES + settings.window.future
-    table = FrameTable.build(clips, character, length, device, settings.mirrored, settings.balance)
+    table = FrameTable.build(clips, character, length, device, settings.mirrored, settings.balance, settings.made_share)
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
     trainer = Trainer(generator, windows, settings.step, group, settings.seed, settings.graph, settings.compile)
     if init is None:
@@ -259,7 +262,7 @@ def run(command: Command) -> Path:
     settings = command.train
     if command.paper:
         recipe = TrainSettings.paper(settings.seconds, settings.steps)
-        kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds", "mirrored", "balance")
+        kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds", "mirrored", "balance", "made_share")
         settings = replace(recipe, **{name: getattr(settings, name) for name in kept})
     if command.rate is not None:
         settings = _with_adam(settings, rate=command.rate)

@@ -33,19 +33,14 @@ from parc.terrain.heightmap import HeightmapGrid
 from parc.terrain.terrain import TerrainBatch
 
 
-LONGEST_WAIT = 6.0
-"""s: a target that the root comes to later than this is where it has come to by then"""
-
-
 @dataclass(frozen=True)
 class WindowSettings:
     future: int = 13
     """frames to predict"""
-    target_ahead: tuple[float, float] = (0.4, 1.8)
-    """m, nearest and farthest: the direction is that of where the root will first be so far away, however long it takes. A
-    body that crouches and hangs for seconds before it is over an edge is heading over it all the while"""
-    target_seconds: tuple[float, float] | None = None
-    """s: the direction is that of where the root will be this much later, instead (released code)"""
+    target_nearest: float = 0.4
+    """s ahead, soonest frame that may give the direction"""
+    target_farthest: float = 1.5
+    """s ahead, latest"""
     target_noise: float = 0.05
     """m"""
     random_share: float = 0.1
@@ -56,15 +51,12 @@ class WindowSettings:
     """m a sample point reaches sideways"""
     clearance: float = 0.02
     """m left under a passing body"""
-    clear_ahead: float = 2.5
-    """s, 1.1 or more: the ground is not changed under the body of this much later. What is begun now may be for a wall that the
-    hands come to in two seconds: if that were changed, the wall and the crouch before it would have nothing to do with each other"""
     touching: float = 0.12
     """m: a cell with the body nearer than this above it, or beside it, is kept"""
     new_floor_share: float = 0.3
     """share of items whose ground, where it is free, is first levelled to a new height"""
-    new_floor: tuple[float, float] = (-2.0, 0.6)
-    """m, lowest and highest new level against the feet"""
+    new_floor: tuple[float, float] = (-2.0, 2.0)
+    """m, lowest and highest new level against the feet: from ledges no wider than the body's way to trenches as narrow"""
     boxes: BoxAugmentation = field(default_factory=BoxAugmentation)
 
 
@@ -116,11 +108,8 @@ class WindowSampler:
         self.table, self.layout, self.grid, self.settings = table, layout, grid, settings
         device = table.odds.device
         self._steps = torch.arange(PAST_FRAMES + settings.future, device=device)
-        end = PAST_FRAMES + settings.future
-        soon, later = range(end + 3, 34, 3), range(39, round(settings.clear_ahead * FPS) + 1, 6)
-        swept = [*range(-14, -1, 3), *range(-1, end), *soon, *later]
+        swept = [*range(-14, -1, 3), *range(-1, PAST_FRAMES + settings.future), *range(18, 34, 3)]
         self._swept = torch.tensor(swept, device=device)
-        self._later = torch.arange(0, round(LONGEST_WAIT * FPS) + 1, 3, device=device)
         self._past_only = torch.tensor([t if 0 <= t < PAST_FRAMES else 0 for t in swept], device=device)
         self._centre, self.patch_cells = _patch_of(grid, table.terrain.cell)
         self._cells = torch.arange(self.patch_cells, device=device)
@@ -143,23 +132,12 @@ class WindowSampler:
         frame = CanonicalFrame.of(state.root_pos[:, PAST_FRAMES - 1], state.root_rot[:, PAST_FRAMES - 1])
         device = first.device
         is_random = torch.rand(count, generator=generator, device=device) < random_share
-        goal = self._target(first + PAST_FRAMES - 1, table.clip_end[clip] - 1, torch.rand(count, generator=generator, device=device))
+        span = torch.rand(count, generator=generator, device=device) * (settings.target_farthest - settings.target_nearest)
+        ahead = ((settings.target_nearest + span) * FPS).round().long()
+        last = table.clip_end[clip] - 1
+        goal = table.frames.root_pos[torch.minimum(first + PAST_FRAMES - 1 + ahead, last)][:, :2]
         goal = goal + settings.target_noise * torch.randn(count, 2, generator=generator, device=device)
         return Drawn(first, clip, state, table.bodies.pos[rows], self._patch(clip, frame), goal, is_random)
-
-    def _target(self, now: Tensor, last: Tensor, chance: Tensor) -> Tensor:
-        """[B, 2] where the root is later on in clips that end with the frames `last` [B]; chance [B] in 0..1 says how far ahead."""
-        root_pos = self.table.frames.root_pos
-        if self.settings.target_seconds is not None:
-            low, high = self.settings.target_seconds
-            ahead = ((low + (high - low) * chance) * FPS).round().long()
-            return root_pos[torch.minimum(now + ahead, last), :2]
-        low, high = self.settings.target_ahead
-        way = root_pos[torch.minimum(now[:, None] + self._later, last[:, None]), :2]
-        away = (way - root_pos[now, None, :2]).norm(dim=-1)
-        enough = torch.minimum(low + (high - low) * chance, away.amax(1))
-        first = (away >= enough[:, None]).int().argmax(1)
-        return way.gather(1, first[:, None, None].expand(-1, 1, 2)).squeeze(1)
 
     def swept(self, drawn: Drawn) -> BodyPose:
         """Bodies [B, frames, ...] under which the ground must keep clear: around the window, of random items only its past."""
