@@ -31,10 +31,10 @@ def standing(heights: torch.Tensor, ahead: torch.Tensor | float = 0.0) -> BodyPo
     return BodyPose((pose.pos + shift)[None], pose.rot[None])
 
 
-def fall(pose: BodyPose, has_past: torch.Tensor = ONE, terrain: TerrainBatch = FLAT) -> torch.Tensor:
+def fall(pose: BodyPose, has_past: torch.Tensor = ONE, terrain: TerrainBatch = FLAT, walls_carry: bool = False) -> torch.Tensor:
     """The rise of all frames but the first two, which are the past."""
     past, rest = (BodyPose(*(part[:, a:b] for part in pose)) for a, b in ((0, 2), (2, None)))
-    return settle(humanoid(), rest, past, has_past, terrain)[0]
+    return settle(humanoid(), rest, past, has_past, terrain, walls_carry)[0]
 
 
 def test_a_walk_is_left_alone(walk):
@@ -97,7 +97,11 @@ def test_a_face_beside_it_carries_no_body():
     beside = BodyPose(pose.pos + torch.tensor([6 * 0.4 - 0.2 - 0.02, 0.0, 0.0]) - torch.tensor([front, 0.0, 0.0]), pose.rot)
     t = torch.arange(1, 11)
     expected = -(1 - SLACK) * FALL_PER_FRAME * t * (t + 1) / 2
-    torch.testing.assert_close(fall(beside, terrain=TerrainBatch.stack([Terrain(wall.clone(), torch.zeros(2))])), expected)
+    ground = TerrainBatch.stack([Terrain(wall.clone(), torch.zeros(2))])
+    torch.testing.assert_close(fall(beside, terrain=ground), expected)
+    assert fall(beside, terrain=ground, walls_carry=True).abs().max() == 0
+    away = BodyPose(beside.pos - torch.tensor([0.2, 0.0, 0.0]), beside.rot)
+    torch.testing.assert_close(fall(away, terrain=ground, walls_carry=True), expected)
 
 
 @pytest.mark.parametrize("deep", [0.25, 0.3, 0.5])

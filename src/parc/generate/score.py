@@ -33,6 +33,8 @@ class ScoreWeights:
     """m/frame3"""
     flight: float = 3.0
     """per frame of full departure from free fall"""
+    slide: float = 3.0
+    """per m that feet move while they are labelled in contact"""
     progress: float = 3.0
     """per m towards the target"""
     astray: float = 4.0
@@ -86,6 +88,16 @@ def score_window(
         weights.penetration * (-distance).clamp_min(0).sum((-1, -2))
         + weights.contact * (above * contacts).sum((-1, -2))
         + weights.jerk * (inner + past_counts * seam)
+        + weights.slide * _slide(character, pose, contacts)
         + weights.flight * flight_departure(pose, support.amin(-1), probe).sum(-1)
         - weights.progress * gain
     )
+
+
+def _slide(character: Character, pose: BodyPose, contacts: Tensor) -> Tensor:
+    """[B] m that the slowest point of each sole moves while its foot is labelled, as in the metric of skating."""
+    probe = probe_points(character, contacts.device)
+    soles = world_points(probe.soles, pose)
+    moved = (soles[:, 1:] - soles[:, :-1]).norm(dim=-1).unflatten(-1, (len(probe.feet), -1)).amin(-1)
+    label = contacts.index_select(-1, probe.feet)
+    return (moved * torch.minimum(label[:, 1:], label[:, :-1])).sum((-1, -2))
