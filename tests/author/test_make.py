@@ -38,7 +38,8 @@ from parc.track.screen import ScreenSettings, screen_clip
 def made() -> dict[str, Authored]:
     leap = jump_down("leap", JumpDown(1.0, "leap", 1.6, heading=0.3))
     stand = climb("stand", Climb(1.6, stand=0.25, approach=0.5, heading=math.radians(40)))
-    scripts = [climb("climb", Climb(1.2)), climb("high", Climb(1.75)), stand, vault("vault", Vault(0.95)), leap]
+    high_leap = climb("leap_climb", Climb(1.95, leaps=True, stand=0.4, approach=0.4, turn=math.radians(60)))
+    scripts = [climb("climb", Climb(1.2)), climb("high", Climb(1.75)), stand, vault("vault", Vault(0.95)), leap, high_leap]
     return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
 
 
@@ -90,7 +91,16 @@ def test_nobody_stands_in_the_wall_or_climbs_from_a_stand_what_needs_a_run(heigh
         Climb(height, stand=stand)
 
 
-@pytest.mark.parametrize("name", ["climb", "high", "stand"])
+def test_a_leap_reaches_from_a_stand_what_else_needs_a_run(made: dict[str, Authored]) -> None:
+    leap = made["leap_climb"]
+    assert not leap.faults
+    assert leap.clip.motion.root_pos[-5:, 2].min() > 1.95 + 0.75
+    assert not random_scripts(14, 0)[0].name.endswith("leap_climb")
+    leaps = random_scripts(4, 0, ["leap_climb"])
+    assert all(1.7 <= s.parameters["height"] <= 2.1 and s.strength > 1 for s in leaps)
+
+
+@pytest.mark.parametrize("name", ["climb", "high", "stand", "leap_climb"])
 def test_hands_do_not_move_while_they_hold(made: dict[str, Authored], name: str) -> None:
     clip = made[name].clip
     body = Anatomy.of(humanoid()).body

@@ -27,6 +27,9 @@ from parc.mocap.touch import label_touching
 from parc.motion.motion import Motion
 
 SKILLS = ("climb", "climb_down", "hang_drop", "step_down", "jump_down", "vault", "run_jump_climb")
+"""made by default"""
+HARD = ("leap_climb",)
+"""made when asked for: the tracker in the box has not learnt them"""
 
 
 @dataclass(frozen=True)
@@ -72,25 +75,27 @@ def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
 
 
 def _check(skills: Sequence[str]) -> None:
-    unknown = sorted(set(skills) - set(SKILLS))
+    unknown = sorted(set(skills) - {*SKILLS, *HARD})
     if unknown or not skills:
-        raise SettingsError(f"no skill '{', '.join(unknown)}'; choose of {', '.join(SKILLS)}")
+        raise SettingsError(f"no skill '{', '.join(unknown)}'; choose of {', '.join((*SKILLS, *HARD))}")
 
 
 def _side(draw: np.random.Generator) -> Side:
     return "left" if draw.random() < 0.5 else "right"
 
 
-def _random_climb(name: str, draw: np.random.Generator) -> Script:
-    height = draw.uniform(0.6, STANDING_REACH) if draw.random() < 0.35 else draw.uniform(STANDING_REACH, 2.1)
-    runs = height > JUMPING_REACH
+def _random_climb(name: str, draw: np.random.Generator, leaps: bool = False) -> Script:
+    low = 0.6 if draw.random() < 0.35 and not leaps else STANDING_REACH
+    height = draw.uniform(1.7, 2.1) if leaps else draw.uniform(low, STANDING_REACH if low < STANDING_REACH else 2.1)
+    runs = height > JUMPING_REACH and not leaps
     make = Climb(
         height=height,
+        leaps=leaps,
         speed=draw.uniform(RUN_UP, 2.7) if runs else draw.uniform(1.0, 1.7),
         leave=draw.uniform(0.9, 1.5),
         approach=draw.uniform(1.0, 1.4 if runs else 1.8),
         heading=math.radians(draw.uniform(-15, 15) if runs else draw.uniform(-25, 25)),
-        turn=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-85, 85)),
         side=_side(draw),
         tempo=draw.uniform(0.9, 1.3),
         pit=bool(draw.random() < 0.25),
@@ -104,7 +109,7 @@ def _random_climb(name: str, draw: np.random.Generator) -> Script:
             pit=bool(draw.random() < 0.5),
             aside=float(draw.choice([0.4, 0.8, 1.2])),
         )
-    return climb(f"{name}_climb", make)
+    return climb(f"{name}_{'leap_' if leaps else ''}climb", make)
 
 
 def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
@@ -188,6 +193,7 @@ def _random_run_jump(name: str, draw: np.random.Generator) -> Script:
 
 _RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
     "climb": _random_climb,
+    "leap_climb": partial(_random_climb, leaps=True),
     "climb_down": partial(_random_descent, drops=False),
     "hang_drop": partial(_random_descent, drops=True),
     "step_down": _random_step_down,

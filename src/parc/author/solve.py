@@ -115,7 +115,9 @@ class Solve:
         self.hinge = torch.tensor([b.joint.is_hinge for b in character.bodies for _ in b.joint.axes], device=device)
         self.first_dof = joints_to_dof(character, self.joint_rot)
         self.masses = mechanics.point_masses(character, device)
-        self.joints = mechanics.limb_joints(character, device)
+        joints = mechanics.limb_joints(character, device)
+        strength = torch.tensor([d.script.strength for d in drafts], device=device)
+        self.joints = joints._replace(limit=strength[:, None, None] * joints.limit)
         sole = torch.as_tensor(anatomy.sole, device=device).float()
         edges = {"heel": sole[:2].mean(0), "toe": sole[2:].mean(0), "hand": torch.zeros(3, device=device)}
         ends = {"heel": "ankle", "toe": "ankle", "hand": "wrist"}
