@@ -91,7 +91,7 @@ def test_shares_of_the_training_and_wrong_settings() -> None:
     assert seconds == pytest.approx([60, 20, 20])
     assert [settings.stage(k, given=k > 0).compile for k in range(3)] == [True, False, False]
     assert settings.stage(1, given=True).step.own_start == 0.0 < settings.stage(0, given=False).step.own_start
-    for wrong in ({"rounds": 0}, {"units": 0}, {"grounds": ()}, {"first_share": 1.0}):
+    for wrong in ({"rounds": 0}, {"units": 0}, {"grounds": ()}, {"first_share": 1.0}, {"rate": -1.0}):
         with pytest.raises(SettingsError):
             replace(TINY, **wrong)
 

@@ -75,6 +75,8 @@ class PracticeSettings:
     def __post_init__(self) -> None:
         if self.rounds < 1 or self.units < 1 or not self.grounds:
             raise SettingsError(f"{self.rounds} rounds of {self.units} units on {len(self.grounds)} grounds, expected 1 or more")
+        if not self.rate > 0:
+            raise SettingsError(f"the learning rate is {self.rate}, expected more than 0")
         if not 0 < self.first_share < 1:
             raise SettingsError(f"the share of the first training is {self.first_share}, expected between 0 and 1")
 
