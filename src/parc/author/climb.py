@@ -5,8 +5,8 @@ jumps no higher than its pelvis at 1.06 m, and holds a ledge that is 0.8 m above
 
     to 1.42 m   both feet gather before the wall, the hands are put on while they still stand, the legs start what the arms finish
     to 1.85 m   both feet gather, the arms go up, a jump as high as needed brings the hands onto the edge; pull up
-    above       a run-up, a jump from one foot; the other finds the wall and turns the speed of the run upwards; pull up; or, where
-                `leaps` asks for it, a jump from both feet with half as much strength again
+    above       a run-up, a jump from one foot; the other finds the wall and turns the speed of the run upwards; pull up. Or, if
+                asked for (`leaps`), a jump from both feet with half as much strength again
 
 A ball of a hand cannot hook an edge, so the palms lie on top and the elbows are not far under it.
 
@@ -38,7 +38,7 @@ TIPTOE = 0.97
 PUSH = 5.0
 """m/s2 upwards in a jump from both feet"""
 LEAP, LEAP_STRENGTH = 8.0, 1.5
-"""the same of a leap, and the strength that its fit allows the joints: three times the motors' limits, all that simulated bodies have"""
+"""the same of a leap, and the strength that its fit allows: three times the motors' limits, all that simulated bodies have"""
 NEAREST, FARTHEST = 0.18, 1.0
 """m before the wall where one may stand: with the toes almost at it, or a long step away"""
 SWING = 0.3

@@ -20,8 +20,8 @@ class Author(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder, new or to be added to"""
     skills: tuple[str, ...] = ()
-    """of climb, climb_down, hang_drop, step_down, jump_down, vault, run_jump_climb; by default all of these in turn. And leap_climb:
-    1.7 to 2.1 m from both feet, which the tracker in the box has not learnt"""
+    """of climb, climb_down, hang_drop, step_down, jump_down, vault, run_jump_climb; by default all of these in turn. And of
+    leap_climb: 1.7 to 2.1 m from both feet, which the tracker in the box has not learnt"""
     count: int = 20
     """clips to make"""
     fixed: bool = False

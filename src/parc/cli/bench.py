@@ -44,6 +44,13 @@ class BenchPhysics(Command):
         _check_positive(self.seconds, "seconds")
         return bench_physics(self.torch_device, self.seed, self.worlds or None, self.seconds, self.threads)
 
+    def show(self, result: dict[str, Any]) -> None:
+        print(f"{result['device']}, characters{'control steps/s':>18}{'physics steps/s':>18}{'ms a step':>12}{'diverged':>10}")
+        for worlds, row in result["worlds"].items():
+            rates = f"{row['control_steps_per_second']:>18.0f}{row['physics_steps_per_second']:>18.0f}"
+            print(f"{worlds:<{len(result['device']) + 12}}{rates}{row['ms_per_control_step']:>12.2f}{row['diverged']:>10}")
+        print(f"one alone on the CPU: {result['real_time_factor_of_one_on_cpu']:.0f} times real time")
+
 
 @dataclass(frozen=True, kw_only=True)
 class BenchGenerator(Command):
