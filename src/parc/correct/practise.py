@@ -14,7 +14,6 @@ Everything is resumed by the same call: trainings from their checkpoints, rounds
 """
 
 import logging
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ from parc.errors import SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings
 from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
+from parc.run.atomic import write_bytes_atomically
 from parc.run.log import MetricsLog
 from parc.terrain.procedural import RandomBoxes
 
@@ -117,7 +117,7 @@ def practise(
             _log.info("round %d, ground %d: %d motions", number, kind, len(made))
         log.write(stage=f"made {number}", seconds=time.monotonic() - began, clips=len(known) - len(clips))
         generator = _train(settings, number, known, out, character, device, out / str(number - 1) / GENERATOR_FILE, log)
-    shutil.copyfile(out / str(settings.rounds) / GENERATOR_FILE, out / GENERATOR_FILE)
+    write_bytes_atomically(out / GENERATOR_FILE, (out / str(settings.rounds) / GENERATOR_FILE).read_bytes())
     return generator
 
 
