@@ -101,8 +101,7 @@ class RolloutBatch:
     def motions(self, rows: Tensor | None = None) -> list[Motion]:
         """Of all rows, or of those named [K]."""
         parts = (self.root_pos, self.root_rot, self.joint_rot, self.contacts, self.frames)
-        root_pos, root_rot, joint_rot, contacts, frames = ((t if rows is None else t[rows]).cpu() for t in parts)
-        each = zip(root_pos, root_rot, joint_rot, contacts, frames.tolist(), strict=True)
+        each = zip(*((t if rows is None else t[rows]).cpu() for t in parts), strict=True)
         return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in each]
 
     def clips(self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance) -> list[Clip]:
@@ -306,8 +305,7 @@ class PathRunner:
         return state, state.body_pose(generator.character)
 
     def _repair(self, state: FrameState, pose: BodyPose, past: FrameState, past_pose: BodyPose, has_past: Tensor) -> _Frames:
-        past = FrameState(*self._for_candidates(*past))
-        past_pose = BodyPose(*self._for_candidates(*past_pose))
+        past, past_pose = FrameState(*self._for_candidates(*past)), BodyPose(*self._for_candidates(*past_pose))
         settings, character = self.settings, self.generator.character
         return repair(character, state, pose, past, past_pose, has_past, self.terrain, settings.fall, settings.walls_carry)
 
