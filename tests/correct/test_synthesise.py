@@ -9,11 +9,14 @@ import torch
 from parc.character import humanoid
 from parc.correct.optimise import OptimiseSettings
 from parc.correct.synthesise import SynthesisSettings, read_unit, synthesise, synthesise_unit
+from parc.dataset.clip import Clip
 from parc.dataset.store import Dataset
 from parc.errors import ParcError, SettingsError
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.rollout import RolloutSettings
+from parc.models import shipped_generator
+from parc.terrain.procedural import RandomBoxes
 
 TINY = SynthesisSettings(
     terrains_per_unit=2,
@@ -90,3 +93,24 @@ def test_refused_terrains_say_why(generator: Generator, tmp_path: Path) -> None:
         read_unit(tmp_path, 7)
     with pytest.raises(SettingsError):
         SynthesisSettings(candidates=1, keep=2)
+
+
+def test_only_motions_that_arrive_are_kept_and_they_are_those_that_were_rolled_out() -> None:
+    """On flat ground, with time for some of the paths only."""
+    model = Generator.load(shipped_generator(), humanoid())
+    everything = SynthesisSettings(
+        boxes=RandomBoxes(boxes=0), terrains_per_unit=4, candidates=2, keep=2, rollout=RolloutSettings(seconds=3.9),
+        optimise=None, mirrored=False, only_valid=False, shortest=1,
+    )  # fmt: skip
+    rolled, _ = synthesise_unit(model, 3, 0, 1, everything)
+    kept, refused = synthesise_unit(model, 3, 0, 1, replace(everything, only_valid=True))
+
+    def arrived(clip: Clip) -> bool:
+        return float((clip.motion.root_pos[-1, :2] - clip.path.goal[:2]).norm()) < 0.75
+
+    known = {clip.motion.root_pos.numpy().tobytes(): clip for clip in rolled}
+    assert 0 < len(kept) < len(rolled) == 8
+    assert all(clip.motion.root_pos.numpy().tobytes() in known and arrived(clip) for clip in kept)
+    assert len(kept) == sum(arrived(clip) for clip in rolled)
+    grounds = {clip.name.split("_")[2] for clip in kept}
+    assert refused == [f"terrain {g}: no candidate arrived" for g in range(4) if f"t{g:02d}" not in grounds] != []

@@ -30,7 +30,7 @@ def test_being_lifted_beside_a_wall_has_the_price_of_hovering_and_falling_there_
     body, t = humanoid(), torch.arange(13.0)
     eye = torch.eye(3)
 
-    def price(rise: torch.Tensor) -> float:
+    def price(rise: torch.Tensor, walls_carry: bool = False) -> float:
         root = torch.stack([0 * t, 0 * t, 3.0 + rise], -1)
         state = FrameState(root, eye.expand(13, 3, 3), eye.expand(13, 14, 3, 3), torch.zeros(13, 15))
         pose = BodyPose(*(part[None] for part in state.body_pose(body)))
@@ -38,10 +38,11 @@ def test_being_lifted_beside_a_wall_has_the_price_of_hovering_and_falling_there_
         heights = torch.where(torch.arange(40)[:, None] < 20, 0.0, 9.0).expand(40, 40).clone()
         wall = TerrainBatch.stack([Terrain(heights, torch.tensor([front + 0.02 - 20 * 0.4 + 0.2, -8.0]))])
         rest = pose, torch.zeros(1, 13, 15), pose.pos[:, :2], torch.zeros(()), torch.tensor([[1.0, 0.0]]), wall
-        with_it, without = (float(score_window(body, *rest, ScoreWeights(flight=w))) for w in (2.0, 0.0))
+        with_it, without = (float(score_window(body, *rest, ScoreWeights(flight=w), walls_carry)) for w in (2.0, 0.0))
         return with_it - without
 
     assert price(0.03 * t) == pytest.approx(2.0 * 0.5 * 11, rel=1e-3)
+    assert price(0.03 * t, walls_carry=True) == pytest.approx(0, abs=1e-2)
     assert price(0.03 * t - 0.5 * 9.81 * (t / 30) ** 2) == pytest.approx(0, abs=1e-2)
 
 
