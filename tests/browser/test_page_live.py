@@ -109,11 +109,11 @@ def test_drive_to_a_clicked_goal(someone) -> None:
 
 
 def test_drive_along_a_drawn_line(someone) -> None:
-    """Round a corner: who goes straight to the end of the line misses the corner by 0.85 m."""
+    """Round a corner: who goes straight to the end of the line misses the corner by 1.13 m."""
     drive = stand(someone)
     someone.use_tool("go there")
     someone.settle()
-    cells = [(8, 8), (11, 8), (11, 11)]
+    cells = [(8, 8), (12, 8), (12, 12)]
     line = 0.4 * np.array(cells)
     track: list[np.ndarray] = []
     unlisten = someone.session.listen(
@@ -132,9 +132,9 @@ def test_drive_along_a_drawn_line(someone) -> None:
     wait_for(lambda: drive.view.wish == "stay")
     unlisten()
     went = np.array(track)
-    for place in line:
-        assert np.linalg.norm(went - place, axis=-1).min() < 0.6, place
-    assert off_line(went, line).max() < 0.7
+    misses = np.linalg.norm(went[:, None] - line, axis=-1).min(0)
+    assert (misses < 0.85).all(), misses
+    assert off_line(went, line).max() < 0.9
 
 
 def off_line(points: np.ndarray, line: np.ndarray) -> np.ndarray:

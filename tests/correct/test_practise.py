@@ -86,10 +86,9 @@ def test_a_practice_that_was_stopped_ends_the_same(whole: Path, clips: list[Clip
 
 
 def test_shares_of_the_training_and_wrong_settings() -> None:
-    settings = replace(TINY, rounds=2, train=replace(TINY.train, steps=None, seconds=100.0, compile=True), first_share=0.6)
+    settings = replace(TINY, rounds=2, train=replace(TINY.train, steps=None, seconds=100.0), first_share=0.6)
     seconds = [settings.stage(k, given=k > 0).seconds for k in range(3)]
     assert seconds == pytest.approx([60, 20, 20])
-    assert [settings.stage(k, given=k > 0).compile for k in range(3)] == [True, False, False]
     assert settings.stage(1, given=True).step.own_start == 0.0 < settings.stage(0, given=False).step.own_start
     for wrong in ({"rounds": 0}, {"units": 0}, {"grounds": ()}, {"first_share": 1.0}, {"rate": -1.0}):
         with pytest.raises(SettingsError):

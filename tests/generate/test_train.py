@@ -16,7 +16,18 @@ from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.objective import PaperObjective
 from parc.generate.schedule import DdpmSchedule
-from parc.generate.train import CHECKPOINT_FILE, GENERATOR_FILE, METRICS_FILE, Command, TrainSettings, main, run, train_generator
+from parc.generate.train import (
+    CHECKPOINT_FILE,
+    GENERATOR_FILE,
+    METRICS_FILE,
+    Command,
+    TrainSettings,
+    main,
+    make_trainer,
+    run,
+    run_training,
+    train_generator,
+)
 from parc.generate.trainer import StepSettings, Trainer
 from parc.run import distributed
 from parc.run.checkpoint import load_checkpoint
@@ -51,6 +62,30 @@ def test_own_rollouts_that_hover_fall(windows):
     fallen = (ends[False].root_pos - ends[True].root_pos)[:, -1, 2]
     assert float(fallen.min()) > 0.5 * (1 - 0.31) * 9.81 * (6 / 30) ** 2
     assert float(fallen.max()) < 1.1
+
+
+def test_a_trainer_used_again_trains_as_a_new_one_and_compiles_nothing_again(walk, tmp_path):
+    other = dataclasses.replace(walk, name="other", motion=walk.motion.slice(5, 50))
+    first = tiny_run(3)
+    on = tiny_run(4, seed=3, step=dataclasses.replace(STEP, own_start=0.0, adam=dataclasses.replace(STEP.adam, rate=1e-3)))
+    for fused in (False, True):
+        used = make_trainer(first, [walk], humanoid())
+        if fused:
+            used.fuse("aot_eager")
+        init = tmp_path / f"first{fused}"
+        run_training(used, first, init)
+        file = init / GENERATOR_FILE
+        before = [len(piece._runs) for piece in (used._noising, used._judging, used._own_starting) if isinstance(piece, Fused)]
+        again = make_trainer(on, [walk, other], humanoid(), init=file, used=used)
+        assert again is used
+        run_training(again, on, tmp_path / f"again{fused}")
+        new = train_generator(on, [walk, other], tmp_path / f"new{fused}", init=file)
+        assert [len(piece._runs) for piece in (used._noising, used._judging, used._own_starting) if fused] == before
+        for a, b in zip(again.averaged().network.parameters(), new.network.parameters(), strict=True):
+            torch.testing.assert_close(a, b, atol=1e-5 if fused else 0, rtol=0)
+    assert (tmp_path / "againFalse" / GENERATOR_FILE).read_bytes() == (tmp_path / "newFalse" / GENERATOR_FILE).read_bytes()
+    with pytest.raises(SettingsError, match="other settings"):
+        make_trainer(tiny_run(2, step=dataclasses.replace(STEP, batch=7)), [walk], humanoid(), used=used)
 
 
 def test_overfits_one_clip(walk, tmp_path):

@@ -12,7 +12,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
 from parc.metrics import ClipBatch, mean_of, measure, measure_clips
 from parc.metrics.distribution import diversity, frechet_distance, window_features
-from parc.metrics.flight import GRAVITY, airborne, flight, unsupported
+from parc.metrics.flight import GRAVITY, airborne, flight, unsupported, veer
 from parc.metrics.jerk import LIMIT, high_jerk_frames, jerk, seam_jerk_ratio
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
@@ -208,3 +208,19 @@ def test_a_body_lifted_beside_a_wall_floats_and_one_that_falls_there_does_not() 
     assert not airborne(batch).any() and unsupported(batch).all()
     assert one(lifted)["floating"] == 100 and one(lifted)["ballistic"] == pytest.approx(9.81, rel=1e-2)
     assert one(thrown)["floating"] == 0
+
+
+def test_a_body_that_turns_in_the_air_veers_and_one_that_is_thrown_does_not() -> None:
+    """A turn of radius 2 m at 3 m/s takes 4.5 m/s2, from which way ever it is looked at."""
+    clip = standing(24)
+    t = torch.arange(24) / 30.0
+    height = 2.0 + 6.0 * t - 0.5 * 9.81 * t * t
+    thrown = torch.stack([2.0 + 3.0 * t, 4.0 + 0.5 * t, height], 1)
+    turning = torch.stack([4.0 + 2.0 * (1.5 * t).sin(), 6.0 - 2.0 * (1.5 * t).cos(), height], 1)
+    batch = ClipBatch.stack([moved(clip, thrown), moved(clip, turning), standing(24, height=0.5)], BODY)
+    assert airborne(batch)[:2].all()
+    found = veer(batch)
+    assert found[0] == pytest.approx(0.0, abs=0.02)
+    assert found[1] == pytest.approx(4.5, rel=0.02)
+    assert found[2].isnan()
+    assert flight(batch)[0][:2].tolist() == pytest.approx([0.0, 0.0], abs=0.02)

@@ -30,7 +30,8 @@ from parc.dataset.store import Dataset
 from parc.errors import SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings
-from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
+from parc.generate.train import GENERATOR_FILE, TrainSettings, make_trainer, run_training
+from parc.generate.trainer import Trainer
 from parc.run.atomic import write_bytes_atomically
 from parc.run.log import MetricsLog
 from parc.terrain.procedural import RandomBoxes
@@ -90,7 +91,7 @@ class PracticeSettings:
         own_start = 0.0 if settings.step.own_start < 1 else 1.0
         step = replace(settings.step, own_start=own_start, adam=replace(settings.step.adam, rate=self.rate))
         made_share = self.made_share if number else None
-        return replace(settings, step=step, made_share=made_share, compile=settings.compile and number == 0)
+        return replace(settings, step=step, made_share=made_share)
 
 
 def practise(
@@ -104,7 +105,18 @@ def practise(
     """Train, make, train on ...; with `init` the first training goes on from those weights."""
     out, log = Path(out), MetricsLog(Path(out) / "practice.jsonl")
     known = list(clips)
-    generator = _train(settings, 0, known, out, character, device, init, log)
+    trainer: Trainer | None = None
+
+    def train(number: int, init: Path | None) -> Generator:
+        nonlocal trainer
+        began = time.monotonic()
+        stage = settings.stage(number, given=init is not None)
+        trainer = make_trainer(stage, known, character, device, init, trainer)
+        trained = run_training(trainer, stage, out / str(number))
+        log.write(stage=f"training {number}", seconds=time.monotonic() - began, clips=len(known))
+        return trained
+
+    generator = train(0, init)
     for number in range(1, settings.rounds + 1):
         began = time.monotonic()
         for kind, boxes in enumerate(settings.grounds):
@@ -116,23 +128,6 @@ def practise(
             known += made
             _log.info("round %d, ground %d: %d motions", number, kind, len(made))
         log.write(stage=f"made {number}", seconds=time.monotonic() - began, clips=len(known) - len(clips))
-        generator = _train(settings, number, known, out, character, device, out / str(number - 1) / GENERATOR_FILE, log)
+        generator = train(number, out / str(number - 1) / GENERATOR_FILE)
     write_bytes_atomically(out / GENERATOR_FILE, (out / str(settings.rounds) / GENERATOR_FILE).read_bytes())
-    return generator
-
-
-def _train(
-    settings: PracticeSettings,
-    number: int,
-    clips: list[Clip],
-    out: Path,
-    character: Character,
-    device: torch.device | str,
-    init: Path | None,
-    log: MetricsLog,
-) -> Generator:
-    began = time.monotonic()
-    stage = settings.stage(number, given=init is not None)
-    generator = train_generator(stage, clips, out / str(number), character, device, init=init)
-    log.write(stage=f"training {number}", seconds=time.monotonic() - began, clips=len(clips))
     return generator

@@ -62,6 +62,15 @@ class FlatAdamW:
         self.first, self.second = torch.zeros_like(flat.values), torch.zeros_like(flat.values)
         self.average = flat.values.clone()
         self.rate, self.count, self.skipped, self.norm = zero.clone(), zero.clone(), zero.clone(), zero.clone()
+        self._first_age = zero + settings.average_age
+
+    def begin_again(self, settings: AdamSettings) -> None:
+        """As if made anew for the present weights, in the same memory; only rate and age may differ from the old settings."""
+        self.settings = settings
+        for tensor in (self.first, self.second, self.rate, self.count, self.skipped, self.norm):
+            tensor.zero_()
+        self.average.copy_(self.flat.values)
+        self._first_age.fill_(settings.average_age)
 
     def step(self, loss: Tensor) -> None:
         s, x, grads = self.settings, self.flat.values, self.flat.grads
@@ -79,7 +88,7 @@ class FlatAdamW:
         change = (self.first * scale).div_(spread).add_(x * self.flat.is_matrix, alpha=s.decay)
         x.sub_(change.mul_(self.rate * go))
         # the first steps are averaged over a short past, or the average would remember the random start for thousands of steps
-        age = self.count + s.average_age
+        age = self.count + self._first_age
         kept = torch.minimum((1 + age) / (12 + age), torch.full_like(t, s.average))
         self.average.lerp_(x, (1 - kept) * go)
 

@@ -106,11 +106,25 @@ def train_generator(
 
     `stop_after` ends the call early after that many steps, as a kill after a checkpoint would.
     """
-    character, out = character or humanoid(), Path(out)
-    group = distributed.setup(device)
+    trainer = make_trainer(settings, clips, character or humanoid(), device, init)
+    return run_training(trainer, settings, Path(out), resume, stop_after)
+
+
+def make_trainer(
+    settings: TrainSettings,
+    clips: Sequence[Clip],
+    character: Character,
+    device: torch.device | str = "cpu",
+    init: Generator | Path | str | None = None,
+    used: Trainer | None = None,
+) -> Trainer:
+    """A trainer at its first step; one that was `used` for a training like this is used again, with its compiled code."""
+    group = used.group if used is not None else distributed.setup(device)
     device = group.device
     torch.manual_seed(settings.seed)
     generator = Generator(character, settings.generator).to(device)
+    source: Generator | None = None
+    step = settings.step
     if init is not None:
         source = init if isinstance(init, Generator) else Generator.load(init, character)
         if asdict(source.settings.network) != asdict(settings.generator.network):
@@ -118,24 +132,36 @@ def train_generator(
                 f"the first weights have the network {source.settings.network}, expected {settings.generator.network}"
             )
         generator.network.load_state_dict(source.network.state_dict())
-        settings = _with_adam(settings, average_age=_TRUSTED)
+        step = replace(step, adam=replace(step.adam, average_age=_TRUSTED))
     length = PAST_FRAMES + settings.window.future
     table = FrameTable.build(clips, character, length, device, settings.mirrored, settings.balance, settings.made_share)
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
-    trainer = Trainer(generator, windows, settings.step, group, settings.seed, settings.graph, settings.compile)
-    if init is None:
+    if used is None:
+        trainer = Trainer(generator, windows, step, group, settings.seed, settings.graph, settings.compile)
+    else:
+        trainer = used
+        trainer.begin_again(generator, windows, step, settings.seed)
+    if source is None:
         trainer.fit_statistics()
     else:
         _set_statistics(trainer, source)
-    checkpoint = out / CHECKPOINT_FILE
+    return trainer
+
+
+def run_training(
+    trainer: Trainer, settings: TrainSettings, out: Path, resume: bool = True, stop_after: int | None = None
+) -> Generator:
+    """Train until the budget is spent, from the checkpoint in `out` if there is one."""
+    settings = replace(settings, step=trainer.settings)
+    checkpoint, is_main = out / CHECKPOINT_FILE, trainer.group.is_main
     elapsed = 0.0
     if resume and checkpoint.is_file():
         elapsed = _restore(trainer, checkpoint, settings)
-        if group.is_main:
+        if is_main:
             _log.info("going on from step %d (%.0f s)", trainer.steps, elapsed)
-    log = MetricsLog(out / METRICS_FILE) if group.is_main else None
-    trainer.prepare()
-    _run(trainer, settings, out, log, elapsed, stop_after)
+    if _share(settings, trainer.steps, elapsed) < 1:
+        trainer.prepare()
+    _run(trainer, settings, out, MetricsLog(out / METRICS_FILE) if is_main else None, elapsed, stop_after)
     return trainer.averaged()
 
 

@@ -12,13 +12,14 @@ own rollouts begin) depends on the share of the budget that is used up, which th
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from parc.character.kinematics import BodyPose
+from parc.errors import SettingsError
 from parc.generate.blend import Blend
 from parc.generate.captured_ahead import CapturedAhead
 from parc.generate.feature import Statistics
@@ -103,7 +104,7 @@ class Trainer:
     ) -> None:
         self.generator, self.windows, self.settings, self.group = generator, windows, settings, group
         device = self.device = generator.device
-        self.random = torch.Generator(device).manual_seed(seed * 1000003 + group.rank)
+        self.random = torch.Generator(device).manual_seed(_seed(seed, group))
         self.flat = FlatParameters(generator.network, with_gradients=True)
         group.broadcast_([self.flat.values])
         self.optimiser = FlatAdamW(self.flat, settings.adam)
@@ -150,6 +151,21 @@ class Trainer:
             self._own_starting = Fused(self._start_own_window, backend=backend)
             self._own_ending = Fused(self._end_own_window, backend=backend)
             self._own.fuse(backend)
+
+    def begin_again(self, generator: Generator, windows: WindowSampler, settings: StepSettings, seed: int) -> None:
+        """As if made anew for these weights and windows; compiled code is kept, so only the schedule may be another."""
+        rate, age = settings.adam.rate, settings.adam.average_age
+        adam = replace(self.settings.adam, rate=rate, average_age=age)
+        if settings != replace(self.settings, own_start=settings.own_start, adam=adam):
+            raise SettingsError("a training goes on with other settings than rate, age of the average and start of own rollouts")
+        self.windows, self.settings = windows, settings
+        self.flat.values.copy_(FlatParameters(generator.network, with_gradients=False).values)
+        self.group.broadcast_([self.flat.values])
+        self.optimiser.begin_again(settings.adam)
+        self._own_flat.values.copy_(self.flat.values)
+        self.random.manual_seed(_seed(seed, self.group))
+        self.steps, self.rolls_out = 0, False
+        self._gradient = self._update = None
 
     def prepare(self) -> None:
         """Compile what a run will need before its clock starts; changes nothing. A run that does not compile needs nothing."""
@@ -306,6 +322,10 @@ class Trainer:
             part.std.copy_(state["std"])
         self._own_flat.values.copy_(self.optimiser.average)
         self.steps = steps
+
+
+def _seed(seed: int, group: Group) -> int:
+    return seed * 1000003 + group.rank
 
 
 def _averaged_copy(generator: Generator) -> Generator:

@@ -11,6 +11,7 @@ floating, too: friction there is not looked at.
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from parc.metrics.batch import ClipBatch
 from parc.terrain.support import carrying_distance
@@ -35,33 +36,49 @@ def unsupported(batch: ClipBatch) -> Tensor:
     return (carrying_distance(batch.terrains, batch.points).amin(-1) > AIR) & batch.valid
 
 
-def flight_error(batch: ClipBatch) -> tuple[Tensor, Tensor]:
-    """|a_z + 9.81| of the centre of mass [N, T] m/s2 and the mask [N, T] of unsupported frames that could be judged."""
-    free = unsupported(batch)
-    height = batch.centre_of_mass[..., 2]
+def flight_acceleration(batch: ClipBatch, free: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the centre of mass [N, T, 3] m/s2, from parabolas through `free` frames [N, T], and which of them could be judged."""
+    centre = batch.centre_of_mass
     window = 2 * REACH + 1
-    pad = torch.nn.functional.pad
     masks = pad(free, (REACH, REACH)).unfold(1, window, 1)
-    heights = pad(height, (REACH, REACH)).unfold(1, window, 1)
+    places = pad(centre, (0, 0, REACH, REACH)).unfold(1, window, 1)
     after = masks[..., REACH:].long().cumprod(-1)
     before = masks[..., : REACH + 1].flip(-1).long().cumprod(-1).flip(-1)
-    weight = torch.cat([before[..., :-1], after], -1).to(heights.dtype)
-    t = torch.arange(-REACH, REACH + 1, device=height.device, dtype=heights.dtype)
+    weight = torch.cat([before[..., :-1], after], -1).to(centre.dtype)
+    t = torch.arange(-REACH, REACH + 1, device=centre.device, dtype=centre.dtype)
     basis = torch.stack([torch.ones_like(t), t, 0.5 * t * t])
     normal = torch.einsum("it,jt,nft->nfij", basis, basis, weight)
-    right = torch.einsum("it,nft,nft->nfi", basis, weight, heights - height.unsqueeze(-1))
+    right = torch.einsum("it,nft,nfct->nfic", basis, weight, places - centre.unsqueeze(-1))
     judged = free & (weight.sum(-1) >= LEAST)
-    eye = torch.eye(3, device=height.device, dtype=heights.dtype)
+    eye = torch.eye(3, device=centre.device, dtype=centre.dtype)
     normal = torch.where(judged[..., None, None], normal, eye)
-    acceleration = torch.linalg.solve(normal, right)[..., 2] * batch.fps**2
-    return (acceleration + GRAVITY).abs(), judged
+    return torch.linalg.solve(normal, right)[..., 2, :] * batch.fps**2, judged
+
+
+def flight_error(batch: ClipBatch) -> tuple[Tensor, Tensor]:
+    """|a_z + 9.81| of the centre of mass [N, T] m/s2 and the mask [N, T] of unsupported frames that could be judged."""
+    acceleration, judged = flight_acceleration(batch, unsupported(batch))
+    return (acceleration[..., 2] + GRAVITY).abs(), judged
 
 
 def flight(batch: ClipBatch) -> tuple[Tensor, Tensor]:
     """(mean ballistic error in flight in m/s2, NaN without flight; share of all frames that float in %), [N] each."""
     error, judged = flight_error(batch)
-    count = judged.sum(1)
-    mean = torch.where(judged, error, 0.0).sum(1) / count.clamp_min(1)
-    mean = torch.where(count > 0, mean, torch.full_like(mean, float("nan")))
     floating = 100 * (judged & (error > GRAVITY / 2)).sum(1) / batch.frames
-    return mean, floating
+    return _mean(error, judged), floating
+
+
+def veer(batch: ClipBatch) -> Tensor:
+    """[N] m/s2: mean horizontal acceleration of the centre of mass while nothing is near, NaN where that never is.
+
+    Nobody can turn or brake in the air; beside a wall one can push, so only airborne frames count.
+    """
+    acceleration, judged = flight_acceleration(batch, airborne(batch))
+    return _mean(acceleration[..., :2].norm(dim=-1), judged)
+
+
+def _mean(values: Tensor, mask: Tensor) -> Tensor:
+    """[N] over the frames of a mask [N, T]; NaN where there are none."""
+    count = mask.sum(1)
+    mean = torch.where(mask, values, 0.0).sum(1) / count.clamp_min(1)
+    return torch.where(count > 0, mean, torch.nan)

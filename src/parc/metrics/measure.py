@@ -8,7 +8,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
-from parc.metrics.flight import flight
+from parc.metrics.flight import flight, veer
 from parc.metrics.goal import final_waypoint_distance
 from parc.metrics.jerk import high_jerk_frames, max_jerk
 from parc.metrics.skate import skate
@@ -31,6 +31,7 @@ UNITS = {
     "foot_f1": "contact labels against geometry at 2 cm",
     "hand_f1": "contact labels against geometry at 2 cm",
     "ballistic": "m/s2, |a_z + 9.81| of the centre of mass in flight",
+    "veer": "m/s2, horizontal acceleration of the centre of mass in the air",
     "floating": "%, frames in which nothing carries the body and it does not fall",
 }
 """What `measure` returns, in this order."""
@@ -62,6 +63,7 @@ def measure(batch: ClipBatch) -> dict[str, Tensor]:
         "foot_f1": contact_f1(batch, feet) if feet else nothing,
         "hand_f1": contact_f1(batch, hands) if hands else nothing,
         "ballistic": ballistic,
+        "veer": veer(batch),
         "floating": floating,
     }
 
