@@ -33,6 +33,8 @@ def test_a_goal_is_planned_to_around_walls() -> None:
     assert float(path.nodes[:, 1].max()) > 16.5 * 0.4
     assert path.length > 9.0
     assert not steering.has_arrived(here) and steering.has_arrived(goal + 0.3)
+    above, below = (torch.cat([goal, torch.tensor([height])]) for height in (0.1, -1.0))
+    assert steering.has_arrived(above) and not steering.has_arrived(below)
 
 
 def test_an_easy_way_round_is_taken_before_a_high_step() -> None:

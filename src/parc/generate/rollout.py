@@ -20,6 +20,7 @@ from parc.character import rotation
 from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
+from parc.generate.arrival import SAME_HEIGHT, arrive
 from parc.generate.blend import Blend
 from parc.generate.captured_ahead import CapturedAhead
 from parc.generate.frame import CanonicalFrame, FrameState
@@ -59,7 +60,7 @@ class RolloutSettings:
     lookahead: float = 1.4
     """m along the path to the point that gives the direction: about as far as training looks; more cuts corners into pits"""
     radius: float = 0.5
-    """m: a mean foot position this near to the goal has arrived"""
+    """m in the plane: a mean foot position this near to the goal, at its height, has arrived"""
     seconds: float = 10.0
     """s, time limit"""
     slowest: float = 0.0
@@ -207,7 +208,8 @@ class PathRunner:
         self.coefficients = spaced(torch.ones(len(self._plan), device=device))
         self.has_past = torch.zeros((), device=device)
         self.progress = torch.zeros(b, device=device)
-        self._feet = torch.tensor(self.generator.character.feet or (0,), device=device)
+        feet = self.generator.character.feet
+        self._feet, self._same_height = torch.tensor(feet or (0,), device=device), SAME_HEIGHT if feet else math.inf
         self.frames = torch.zeros(b, dtype=torch.long, device=device)
         self.reached = torch.zeros(b, dtype=torch.bool, device=device)
         seconds = torch.full_like(self.paths.length, self.settings.seconds)
@@ -319,11 +321,12 @@ class PathRunner:
             state = FrameState(*(part.index_select(0, best) for part in state))
             pose = BodyPose(*(part.index_select(0, best) for part in pose))
             plan = FrameState(*(part.index_select(0, best) for part in plan))
-        now, first, near = self._arrival(state, pose, to.progress)
-        room = (self.limit - to.frames).clamp_min(0)
-        to.frames.add_(torch.where(to.reached, 0, torch.minimum(first, room)))
-        to.reached.logical_or_(near & (first <= room))
-        to.progress.copy_(now)
+        feet = pose.pos.index_select(-2, self._feet).mean(-2)
+        arrival = arrive(self.paths, to.progress, state.root_pos, feet, self.settings.radius, self._same_height)
+        room = (self.limit - to.frames).clamp(0, keep)
+        to.frames.add_(torch.where(to.reached, 0, torch.minimum(arrival.end, room)))
+        to.reached.logical_or_(arrival.frames <= room)
+        to.progress.copy_(arrival.progress)
         for buffer, value in zip((*to.kept, *to.planned), (*state, *plan), strict=True):
             buffer.copy_(value)
         for buffer, value in zip((*to.past, *to.past_pose), (*state, *pose), strict=True):
@@ -343,14 +346,6 @@ class PathRunner:
         arc = paths.advance(progress, root[:, :2])
         scores = scores + departure(root, paths.position(arc), settings.score)
         return scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
-
-    def _arrival(self, state: FrameState, pose: BodyPose, progress: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Progress after the window, frames [B] of it up to the goal (all if it is not reached), whether it is [B]."""
-        progress = self.paths.advance(progress, state.root_pos[:, -1, :2])
-        where = pose.pos.index_select(-2, self._feet).mean(-2)[..., :2]
-        near = (where - self.paths.goal[:, None, :2]).norm(dim=-1) <= self.settings.radius
-        near = near & (self.paths.length - progress <= 1.0)[:, None]
-        return progress, torch.where(near.any(1), near.int().argmax(1) + 1, self.settings.keep), near.any(1)
 
     @property
     def windows(self) -> int:

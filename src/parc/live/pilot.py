@@ -313,8 +313,9 @@ class Pilot:
         return Moment(root_pos, root_rot, joint_rot, contacts, float(tracking.error[0]), fell, arrived)
 
     def _feet(self) -> Tensor:
-        """[2] the mean place of the feet."""
-        return self._body.world.body_pos[0, list(self.character.feet) or [0], :2].mean(0)
+        """[3] the mean place of the feet, [2] for a body without: how high its root should be is not known."""
+        feet = list(self.character.feet)
+        return self._body.world.body_pos[0, feet].mean(0) if feet else self._body.world.body_pos[0, 0, :2]
 
     def _reset(self) -> None:
         """Have it put back; the next step shows it standing, and `is_ready` tells when that is known."""

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from parc.errors import PathError
+from parc.generate.arrival import SAME_HEIGHT
 from parc.path.cost import CostSettings
 from parc.path.follow import PathBatch
 from parc.path.graph import Cell, NavigationGraph
@@ -173,13 +174,15 @@ class Steering:
             self._blocked[cell] = self._blocked.get(cell, 0.0) + 1.0
 
     def has_arrived(self, here: Tensor) -> bool:
-        """Whether here [2] is near enough to the goal, and not just passing it early on a line."""
+        """Whether feet here [2] (or [3]: with their height) are near enough to the goal, not just passing it early on a line."""
         goal = self.goal
-        if goal is None or float((goal - here).norm()) > self.settings.radius:
+        if goal is None or float((goal - here[:2]).norm()) > self.settings.radius:
+            return False
+        if self._path is not None and here.shape[0] == 3 and abs(float(here[2] - self._path.goal[2])) > SAME_HEIGHT:
             return False
         if self.wish == "goal" or self._along is None:
             return True
-        return float(self._along.length[0] - self._along.advance(self._progress, here[None])[0]) <= 1.0
+        return float(self._along.length[0] - self._along.advance(self._progress, here[None, :2])[0]) <= 1.0
 
     def restart_point(self, back: float = 0.0) -> tuple[Tensor, float] | None:
         """Where on the path to begin again after a fall, [2], and the heading there.
