@@ -15,14 +15,30 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from parc.character import humanoid
+from parc.cli.command import use_threads
 from parc.cli.main import COMMANDS, main
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.dataset.convert.native import write_native
 from parc.dataset.stroll import stroll
+from parc.errors import SettingsError
 from parc.models import shipped_generator
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
+
+
+def test_threads_are_those_of_the_networks_too() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        use_threads(0)
+        assert torch.get_num_threads() == 2
+        use_threads(1)
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+    with pytest.raises(SettingsError, match="-1 threads"):
+        use_threads(-1)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Which models are compared: runs by iteration, files by what they hold, and one sentence for anything else."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,13 @@ def test_equal_names_get_their_folders(tmp_path: Path) -> None:
         files.append(save_generator(tmp_path / name / "generator.safetensors"))
     save_tracker(tmp_path / "two" / "actor.safetensors")
     assert [c.label for c in find_contenders(files).contenders] == ["one/generator", "two/generator"]
+    deeper = [tmp_path / f / "last" / "generator.safetensors" for f in ("one", "two")]
+    for file in deeper:
+        file.parent.mkdir()
+        shutil.copy(files[0], file)
+    labels = [c.label for c in find_contenders([*deeper, *files, files[0]]).contenders]
+    named = ["one/last/generator", "two/last/generator", f"{tmp_path.name}/one/generator", "two/generator"]
+    assert labels[:2] == named[:2] and labels[3] == named[3] and labels[4] == f"{labels[2]} (2)"
     (folder,) = find_contenders([tmp_path / "two"]).contenders
     assert folder.tracker is not None, "a folder of a training gives what is in it"
 

@@ -47,6 +47,18 @@ class Command(ABC):
         return choose_device(self.device)
 
 
+def use_threads(count: int) -> None:
+    """No more threads than `count` for the networks, as for the CPU engine; 0: as many as there are cores."""
+    import torch
+
+    from parc.errors import SettingsError
+
+    if count < 0:
+        raise SettingsError(f"{count} threads were asked for, expected 0 (all cores) or more")
+    if count:
+        torch.set_num_threads(count)
+
+
 def print_json(result: dict[str, Any]) -> None:
     sys.stdout.flush()
     print(json.dumps(_plain(result)))

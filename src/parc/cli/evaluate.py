@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.command import Command
+from parc.cli.command import Command, use_threads
 
 if TYPE_CHECKING:
     from parc.character import Character
@@ -48,7 +48,7 @@ class _Evaluation(Command):
     episodes: int | None = None
     """runs of a tracker from random frames of a motion (32; the paper: 2048)"""
     threads: int = 0
-    """of the CPU engine; 0: all cores"""
+    """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None
     """measure parts on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
 
@@ -58,6 +58,7 @@ class _Evaluation(Command):
         from parc.evaluate.evaluation import Evaluator, check_models
         from parc.run.workers import workers_at
 
+        use_threads(self.threads)
         character, settings = humanoid(), self._settings()
         field = find_contenders(self.sources)
         check_models(field, character)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.command import Command, progress, show_workers
+from parc.cli.command import Command, progress, show_workers, use_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Record(Command):
     worlds: int = 0
     """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
     threads: int = 0
-    """of the CPU engine; 0: all cores"""
+    """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None
     """record units of clips on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
 
@@ -48,6 +48,7 @@ class Record(Command):
         if min(self.iteration, self.worlds, self.threads) < 0:
             asked = f"iteration {self.iteration}, {self.worlds} worlds and {self.threads} threads"
             raise SettingsError(f"{asked} were asked for, expected no number below 0")
+        use_threads(self.threads)
         check_output(self.clips, self.out)
         character = humanoid()
         is_dataset = (self.clips / INDEX).is_file()

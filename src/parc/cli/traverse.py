@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.command import Command, progress
+from parc.cli.command import Command, progress, use_threads
 
 if TYPE_CHECKING:
     from parc.character import Character
@@ -44,7 +44,7 @@ class _Crossing(Command):
     effort: float = 1.0
     """price of climbs, drops and jumps in planning; 0 is the paper's cost"""
     threads: int = 0
-    """of the CPU engine; 0: all cores"""
+    """of the CPU engine and of the networks on a CPU; 0: all cores"""
 
     def models(self) -> "Models":
         from parc.character import humanoid
@@ -53,11 +53,13 @@ class _Crossing(Command):
         return Models.load(humanoid(), self.torch_device, self.generator, self.tracker)
 
     def settings(self, reroute: bool = True) -> "TraverseSettings":
+        """Checked; from here on no more threads than wished for are used."""
         from parc.correct.optimise import OptimiseSettings
         from parc.generate.blend import Blend
         from parc.generate.rollout import RolloutSettings
         from parc.traverse import PlainSettings, SearchSettings, TraverseSettings
 
+        use_threads(self.threads)
         rollout = RolloutSettings(blend=Blend() if self.blend is None else Blend.constant(self.blend))
         method: SearchSettings | PlainSettings
         if self.method == "search":

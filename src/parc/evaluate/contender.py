@@ -159,17 +159,23 @@ def _paired(generators: list[Path], trackers: list[Path]) -> list[Contender]:
 
 
 def _own_labels(contenders: list[Contender]) -> list[Contender]:
-    """Equal labels get their files' folders in front, then numbers."""
+    """Equal labels get as many of their files' folders in front as tell them apart, at most three, then numbers."""
     labels = [c.label for c in contenders]
-    contenders = [replace(c, label=f"{_folder(c)}/{c.label}") if labels.count(c.label) > 1 else c for c in contenders]
+    for depth in range(1, 4):
+        equal = [labels.count(label) > 1 for label in labels]
+        folders = [_folders(c)[-depth:] for c in contenders]
+        labels = [
+            "/".join([*names, c.label]) if is_equal else label
+            for c, names, label, is_equal in zip(contenders, folders, labels, equal, strict=True)
+        ]
     seen: dict[str, int] = {}
     result = []
-    for c in contenders:
-        seen[c.label] = seen.get(c.label, 0) + 1
-        result.append(c if seen[c.label] == 1 else replace(c, label=f"{c.label} ({seen[c.label]})"))
+    for c, label in zip(contenders, labels, strict=True):
+        seen[label] = seen.get(label, 0) + 1
+        result.append(replace(c, label=label if seen[label] == 1 else f"{label} ({seen[label]})"))
     return result
 
 
-def _folder(contender: Contender) -> str:
+def _folders(contender: Contender) -> list[str]:
     file = contender.generator or contender.tracker
-    return "" if file is None else file.resolve().parent.name
+    return [] if file is None else list(file.resolve().parent.parts[1:])
