@@ -152,7 +152,7 @@ def test_benches(capsys: pytest.CaptureFixture[str]) -> None:
     assert physics["worlds"]["1"]["control_steps_per_second"] > 0
     generator = result_of(["bench", "generator", "--batches", "1", "--train-batch", "2", "--seconds", "0.01"], capsys)
     assert generator["batch_1"]["window_ms"] > 0 and generator["training"]["windows_per_s"] > 0
-    correct = result_of(["bench", "correct", "--clips", "1", "--seconds", "1", "--iterations", "1"], capsys)
+    correct = result_of(["bench", "optimise", "--clips", "1", "--seconds", "1", "--iterations", "1"], capsys)
     assert (correct["clips"], correct["frames"]) == (1, 30) and correct["milliseconds_per_iteration"] > 0
     tracker = result_of(["bench", "tracker", "--worlds", "4", "--repeats", "1", "--threads", "1"], capsys)
     assert tracker["samples_per_second"] > 0

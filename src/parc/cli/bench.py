@@ -74,7 +74,7 @@ class BenchGenerator(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchCorrect(Command):
+class BenchOptimise(Command):
     """Kinematic correction: milliseconds of an iteration for many clips at once."""
 
     clips: int = 0

@@ -100,7 +100,7 @@ class Practise(Command):
     init: Path | None = None
     """generator file to start from"""
     compile: bool = False
-    """fuse the kernels of the first training's steps first"""
+    """fuse the kernels of training steps first, once for all trainings"""
 
     def run(self) -> dict[str, Any]:
         import logging

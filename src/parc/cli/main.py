@@ -77,7 +77,7 @@ COMMANDS = {
     "bench plan": _Entry("bench", "BenchPlan", "speed of path planning"),
     "bench physics": _Entry("bench", "BenchPhysics", "speed of the simulated world"),
     "bench generator": _Entry("bench", "BenchGenerator", "speed of the generator and of its training"),
-    "bench correct": _Entry("bench", "BenchCorrect", "speed of the kinematic correction"),
+    "bench optimise": _Entry("bench", "BenchOptimise", "speed of the kinematic correction"),
     "bench scaling": _Entry("bench", "BenchScaling", "hours of an iteration on 1, 8 and 64 GPUs, from measured rates"),
     "bench studio": _Entry("bench", "BenchStudio", "how quickly the studio answers clicks, in a headless browser"),
     "bench tracker": _Entry("bench", "BenchTracker", "speed of training a tracker"),
