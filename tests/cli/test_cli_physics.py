@@ -131,13 +131,15 @@ def test_training_writes_a_policy_that_tracks(clip_file: Path, tmp_path: Path, c
     result_of(["track", str(clip_file), "-o", str(tmp_path / "s.motion"), "--policy", result["policy"]], capsys)
 
 
-def test_exports(policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports(policy: Path, clip_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     terrain, scene = tmp_path / "t.terrain", tmp_path / "scene.xml"
     heights = torch.zeros(8, 8)
     heights[3:5, 3:5] = 0.5
     save_terrain(Terrain(heights, torch.zeros(2)), terrain)
     assert result_of(["export", "mjcf", str(terrain), "-o", str(scene)], capsys)["cells"] == [8, 8]
     assert mujoco.MjModel.from_xml_path(str(scene)).nv == 34
+    assert result_of(["export", "mjcf", str(clip_file), "-o", str(scene)], capsys)["keyframes"] == ["start"]
+    assert mujoco.MjModel.from_xml_path(str(scene)).nkey == 1
     pytest.importorskip("onnx", reason="onnx is not installed (parc-motion[onnx])")
     out = tmp_path / "policy.onnx"
     result = result_of(["export", "onnx", str(policy), "-o", str(out)], capsys)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from parc.character.humanoid import humanoid
+from parc.dataset.stroll import stroll
+from parc.path.path import TerrainPath
 from parc.physics.export import export_mjcf, merge_plateaus
 from parc.terrain.terrain import Terrain
 
@@ -45,3 +47,16 @@ def test_the_character_stands_on_the_exported_ground(name, request, tmp_path):
     lowest = min(data.contact.pos[:, 2])
     assert data.ncon >= 3 and lowest == pytest.approx(0.6, abs=0.01)
     assert np.abs(data.qvel).max() < 0.5
+
+
+def test_a_motion_begins_at_the_keyframe(tmp_path):
+    path = TerrainPath(torch.tensor([[0.4, 1.2, 0.0], [4.4, 1.2, 0.0]]))
+    clip = stroll(Terrain.flat((14, 8)), path)
+    export_mjcf(humanoid(), clip.terrain, tmp_path / "scene.xml", motion=clip.motion)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "scene.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, model.key("start").id)
+    mujoco.mj_kinematics(model, data)
+    np.testing.assert_allclose(data.xpos[1:], clip.motion.body_poses(humanoid()).pos[0].numpy(), atol=1e-4)
+    ahead = clip.motion.root_pos[1] - clip.motion.root_pos[0]
+    np.testing.assert_allclose(data.qvel[:3], clip.motion.fps * ahead.numpy(), atol=0.2)

@@ -11,22 +11,38 @@ from parc.cli.command import Command
 
 @dataclass(frozen=True, kw_only=True)
 class ExportMjcf(Command):
-    """Write a character on a terrain as one MJCF file that any MuJoCo opens."""
+    """Write a character on a terrain as one MJCF file that any MuJoCo opens.
+
+    Of a motion its own terrain is written, and its first frame as the keyframe "start"; `parc convert` to .npz gives the rest.
+    """
 
     terrain: Annotated[Path, tyro.conf.Positional]
-    """.terrain file, grey image or mesh"""
+    """.terrain file, grey image or mesh; or a motion: .motion or PARC's .pkl, or a clip of a data set as FOLDER/NAME"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """.xml file to write"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
+        from parc.dataset import load_clip
+        from parc.dataset.convert.load import data_set_above
         from parc.physics.export import export_mjcf, merge_plateaus
         from parc.terrain import load_terrain
 
         _check_suffix(self.out, ".xml")
-        terrain = load_terrain(self.terrain)
-        export_mjcf(humanoid(), terrain, self.out)
-        return {"out": str(self.out), "cells": list(terrain.size), "boxes": len(merge_plateaus(terrain.heights.numpy()))}
+        motion = None
+        if self.terrain.suffix.lower() in (".motion", ".pkl") or (not self.terrain.exists() and data_set_above(self.terrain)):
+            clip = load_clip(self.terrain, humanoid())
+            terrain, motion = clip.terrain, clip.motion
+        else:
+            terrain = load_terrain(self.terrain)
+        export_mjcf(humanoid(), terrain, self.out, motion=motion)
+        boxes = len(merge_plateaus(terrain.heights.numpy()))
+        return {
+            "out": str(self.out),
+            "cells": list(terrain.size),
+            "boxes": boxes,
+            "keyframes": [] if motion is None else ["start"],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

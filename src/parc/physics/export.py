@@ -12,8 +12,11 @@ import mujoco
 import numpy as np
 
 from parc.character.character import Character
+from parc.motion.motion import Motion
+from parc.motion.qpos import motion_to_qpos, motion_to_qvel
 from parc.physics.contract import Contract
 from parc.physics.model import add_character, add_ground_box, compile_spec, new_spec, root_height
+from parc.run.atomic import write_bytes_atomically
 from parc.terrain.terrain import Terrain
 
 DEPTH = 1.0
@@ -68,8 +71,13 @@ def scene_spec(character: Character, terrain: Terrain, contract: Contract | None
     return spec
 
 
-def export_mjcf(character: Character, terrain: Terrain, path: Path | str, contract: Contract | None = None) -> None:
-    """Writes one .xml file; positions 1e-6 exact."""
+def export_mjcf(
+    character: Character, terrain: Terrain, path: Path | str, contract: Contract | None = None, motion: Motion | None = None
+) -> None:
+    """Writes one .xml file; positions 1e-6 exact. The first frame of a motion becomes the keyframe "start"."""
     spec = scene_spec(character, terrain, contract)
+    if motion is not None:
+        qpos, qvel = motion_to_qpos(character, motion)[0], motion_to_qvel(character, motion)[0]
+        spec.add_key(name="start", qpos=qpos.double().numpy(), qvel=qvel.double().numpy())
     compile_spec(spec, character)
-    Path(path).write_text(spec.to_xml())
+    write_bytes_atomically(path, spec.to_xml().encode())
