@@ -325,3 +325,26 @@ def test_hasten_shortens_and_refuses_what_is_there(motion_file, tmp_path, capsys
     assert "already has 1 of these 1 clips (stroll_quick)" in refused and "-o" in refused
     assert result_of(["dataset", "hasten", str(motion_file), "-o", out, "--resume"], capsys)["clips"] == 0
     assert "0.5" in sentence_of(["dataset", "hasten", str(motion_file), "-o", out, "--fastest", "0.5"], capsys)
+
+
+def test_metrics_of_equal_names_say_which_file(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / f"{name}.motion" for name in "ab"]
+    for file in files:
+        save_clip(walk, file)
+    assert main(["metrics", *map(str, files)]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{walk.name} in {file}" in shown for file in files)
+    assert main(["metrics", *map(str, files), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out.splitlines()[-1])["each"]
+    assert [row["file"] for row in rows] == [str(file) for file in files]
+
+
+def test_a_text_file_is_no_npz_and_a_file_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.npz"
+    text.write_text("hello")
+    assert main(["convert", str(text), str(tmp_path / "o.motion")]) == 2
+    assert "text.npz is not an .npz file" in capsys.readouterr().err
+    assert main(["synthesise", "-o", str(tmp_path / "s"), "--units", "0"]) == 2
+    assert "0 units" in capsys.readouterr().err and not (tmp_path / "s").exists()
+    assert main(["traverse", "boxes", "-o", str(tmp_path / "t"), "--seconds", "-5"]) == 2
+    assert "-5 s" in capsys.readouterr().err

@@ -85,6 +85,16 @@ def test_a_practice_that_was_stopped_ends_the_same(whole: Path, clips: list[Clip
     assert (torn / "generator.safetensors").read_bytes() == (whole / "generator.safetensors").read_bytes()
 
 
+def test_a_practice_with_other_clips_or_settings_is_refused(whole: Path, clips: list[Clip], tmp_path: Path) -> None:
+    before = {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}
+    other = [replace(clips[0], name="other")]
+    longer = replace(TINY, train=replace(TINY.train, steps=9))
+    for settings, known, what in ((TINY, other, "otherwise .clips."), (longer, clips, "otherwise .settings.")):
+        with pytest.raises(SettingsError, match=f"{what}; choose another folder"):
+            practise(settings, known, whole, humanoid())
+    assert before == {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}
+
+
 def test_shares_of_the_training_and_wrong_settings() -> None:
     settings = replace(TINY, rounds=2, train=replace(TINY.train, steps=None, seconds=100.0), first_share=0.6)
     seconds = [settings.stage(k, given=k > 0).seconds for k in range(3)]

@@ -108,7 +108,9 @@ class Practise(Command):
 
         from parc.character import humanoid
         from parc.correct.practise import PracticeSettings, practise
+        from parc.dataset import Dataset
         from parc.dataset.read import read_clips
+        from parc.generate.generator import Generator
         from parc.generate.train import GENERATOR_FILE, TrainSettings
 
         train = TrainSettings(seconds=self.seconds, steps=self.steps, seed=self.seed, compile=self.compile)
@@ -125,8 +127,11 @@ class Practise(Command):
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
         character = humanoid()
         clips = read_clips(self.clips, character)
+        if self.init is not None:
+            Generator.load(self.init, character)
         practise(replace(settings, synthesis=synthesis), clips, self.out, character, self.torch_device, self.init)
-        return {"generator": str(self.out / GENERATOR_FILE)}
+        made = sum(len(Dataset.open(folder, character)) for folder in (self.out / "made").iterdir())
+        return {"generator": str(self.out / GENERATOR_FILE), "motions_made": made}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,6 +280,8 @@ class Synthesise(Command):
 
         if not 0 <= self.shard < self.shards:
             raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
+        if self.units < 1:
+            raise SettingsError(f"{self.units} units of terrains were asked for, expected at least 1")
         settings = SynthesisSettings(
             ground=self.ground,
             terrains_per_unit=self.terrains_per_unit,

@@ -130,6 +130,8 @@ def _run(name: str, options: list[str]) -> int:
     except OSError as error:
         if error.errno == errno.EPIPE:
             return 0
+        if isinstance(error, FileExistsError | NotADirectoryError) and error.filename:
+            return _fail(f"'{error.filename}' is a file, a folder was expected")
         where = f" '{error.filename}'" if error.filename else ""
         return _fail(f"cannot use{where}: {error.strerror or error}")
     except KeyboardInterrupt:

@@ -26,6 +26,7 @@ class Metrics(Command):
             raise ParcError("no clip given: name at least one motion file or data set folder")
         character = humanoid()
         names: list[str] = []
+        files: list[str] = []
         results: list[dict[str, float]] = []
         with progress(len(self.clips), "measuring") as bar:
             for path in self.clips:
@@ -33,19 +34,22 @@ class Metrics(Command):
                 if not loaded:
                     raise DatasetError(f"{path} has no clips to measure")
                 names += [clip.name for clip in loaded]
+                files += [str(path)] * len(loaded)
                 results += measure_clips(loaded, character, self.torch_device)
                 bar.update()
         if len(results) == 1:
-            return {"clip": names[0], **results[0]}
-        each = [{"clip": name, **result} for name, result in zip(names, results, strict=True)]
+            return {"clip": names[0], "file": files[0], **results[0]}
+        each = [{"clip": n, "file": f, **result} for n, f, result in zip(names, files, results, strict=True)]
         return {"clips": len(results), "mean": mean_of(results), "each": each}
 
     def show(self, result: dict[str, Any]) -> None:
         from parc.metrics import UNITS
 
-        for row in result.get("each", []):
+        rows = result.get("each", [])
+        several = len({row["clip"] for row in rows}) < len(rows)
+        for row in rows:
             numbers = "  ".join(f"{key} {number(row[key], '.4g')}" for key in ("fwd", "tpl", "tcl", "hjf_paper", "foot_skate"))
-            print(f"{row['clip']}: {numbers}")
+            print(f"{row['clip']}{' in ' + row['file'] if several else ''}: {numbers}")
         print(result.get("clip", f"mean of {result.get('clips')} clips"))
         for key, value in result.get("mean", result).items():
             if key in UNITS:

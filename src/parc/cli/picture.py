@@ -17,7 +17,7 @@ class Picture(Command):
     clip: Annotated[Path, tyro.conf.Positional]
     """.motion, .pkl, .txt, .bvh or .npz file, or a clip of a data set as FOLDER/NAME"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """.png, .gif or .webp"""
+    """picture (.png, .jpg) or animation (.gif, .webp)"""
     kind: Literal["ghosts", "strip"] = "ghosts"
     """for .png: all poses in one picture, or a film strip"""
 

@@ -21,7 +21,7 @@ class Record(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder for the recordings"""
     policy: Path | None = None
-    """trained actor (.safetensors), see `parc train-tracker`"""
+    """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     iteration: int = 1
     """PARC iteration the recordings belong to"""
     salvage: bool = True

@@ -26,7 +26,7 @@ class Track(Command):
     clip: Annotated[Path, tyro.conf.Positional]
     """reference: .motion .pkl .txt .bvh or .npz file, or a clip of a data set as FOLDER/NAME"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """simulated motion to write, .motion or .pkl"""
+    """simulated motion to write: .motion, .pkl, .bvh, .npz, .glb or .usd"""
     policy: Path | None = None
     """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     start: float = 0.0
@@ -91,8 +91,9 @@ class Track(Command):
 
     def show(self, result: dict[str, Any]) -> None:
         lost = "the simulation broke" if result["diverged"] else "the pose was lost"
-        fate = "tracked to its end" if result["success"] else f"{lost} after {result['seconds']:.2f} s"
-        print(f"{fate} ({result['reference_seconds']:.2f} s), joint error {result['joint_error']:.4f} m")
+        whole = f"{result['reference_seconds']:.2f} s"
+        fate = f"tracked to its end ({whole})" if result["success"] else f"{lost} after {result['seconds']:.2f} of {whole}"
+        print(f"{fate}, joint error {result['joint_error']:.4f} m")
         print(f"{result['seconds_per_second']:.1f} s simulated a second; written to {result['out']}")
 
     def _first_frame(self, clip: "Clip", fps: float) -> int:

@@ -55,11 +55,14 @@ class _Crossing(Command):
     def settings(self, reroute: bool = True) -> "TraverseSettings":
         """Checked; from here on no more threads than wished for are used."""
         from parc.correct.optimise import OptimiseSettings
+        from parc.errors import SettingsError
         from parc.generate.blend import Blend
         from parc.generate.rollout import RolloutSettings
         from parc.traverse import PlainSettings, SearchSettings, TraverseSettings
 
         use_threads(self.threads)
+        if not self.seconds > 0:
+            raise SettingsError(f"the time of a crossing is {self.seconds:g} s, expected more than 0")
         rollout = RolloutSettings(blend=Blend() if self.blend is None else Blend.constant(self.blend))
         method: SearchSettings | PlainSettings
         if self.method == "search":
@@ -81,9 +84,10 @@ class Traverse(_Crossing):
     """
 
     terrain: Annotated[str, tyro.conf.Positional]
-    """.terrain file, grey image or mesh; or boxes, walks, stairs, course for a new one of that kind"""
+    """.terrain file, grey image (a pixel is a cell of .4 m, black -2 m, white 2 m; other heights by `parc terrain make from`) or
+    mesh; or boxes, walks, stairs, course for a new one of that kind"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """motion file to write (.motion .bvh .glb .pkl .usd); without extension: .motion, .bvh and .glb"""
+    """motion file to write (.motion .bvh .npz .glb .pkl .usd); without extension: .motion, .bvh and .glb"""
     formats: tuple[str, ...] = ()
     """further extensions to write, as in --formats bvh glb"""
     path: Path | None = None

@@ -43,9 +43,21 @@ def write_outcome(
         files.append(out.with_suffix(".html"))
         write_bytes_atomically(files[-1], page.html().encode())
     note = out.with_suffix(".json")
+    _remove_older(note, files)
     facts["files"] = [str(file) for file in (*files, note)]
     write_bytes_atomically(note, json.dumps(facts, indent=1).encode())
     return facts
+
+
+def _remove_older(note: Path, files: Sequence[Path]) -> None:
+    """What an earlier crossing wrote beside its note would otherwise pass for this one's."""
+    try:
+        older = [note.parent / Path(file).name for file in json.loads(note.read_bytes())["files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    for file in older:
+        if file.stem == note.stem and file not in (*files, note):
+            file.unlink(missing_ok=True)
 
 
 def facts_of(result: "Traverse", route: "TerrainPath", seed: int) -> dict[str, Any]:

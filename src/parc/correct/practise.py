@@ -9,15 +9,18 @@ the clips and all it has made so far. What one candidate in many finds becomes w
       made/1_0/, 1_1/, ...      what round 1 made on each kind of ground (`parc.correct.synthesise`)
       generator.safetensors     the last weights
       practice.jsonl            stages, their seconds and clips
+      practice.json             clips and settings it was begun with
 
 Everything is resumed by the same call: trainings from their checkpoints, rounds unit by unit.
 """
 
+import hashlib
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -32,6 +35,7 @@ from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings
 from parc.generate.train import GENERATOR_FILE, TrainSettings, make_trainer, run_training
 from parc.generate.trainer import Trainer
+from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
 from parc.run.log import MetricsLog
 from parc.terrain.procedural import RandomBoxes
@@ -105,6 +109,7 @@ def practise(
     """Train, make, train on ...; with `init` the first training goes on from those weights."""
     out, log = Path(out), MetricsLog(Path(out) / "practice.jsonl")
     known = list(clips)
+    agree(out / "practice.json", _identity(settings, known, init))
     trainer: Trainer | None = None
 
     def train(number: int, init: Path | None) -> Generator:
@@ -127,7 +132,17 @@ def practise(
             made = list(Dataset.open(folder, character))
             known += made
             _log.info("round %d, ground %d: %d motions", number, kind, len(made))
+        if len(known) == len(clips):
+            _log.warning("no motion has arrived yet: the training that follows is like the one before")
         log.write(stage=f"made {number}", seconds=time.monotonic() - began, clips=len(known) - len(clips))
         generator = train(number, out / str(number - 1) / GENERATOR_FILE)
     write_bytes_atomically(out / GENERATOR_FILE, (out / str(settings.rounds) / GENERATOR_FILE).read_bytes())
     return generator
+
+
+def _identity(settings: PracticeSettings, clips: list[Clip], init: Path | None) -> dict[str, Any]:
+    """What must not change between a practice and its continuation."""
+    names = hashlib.sha256("\n".join(f"{clip.name} {len(clip.motion)}" for clip in clips).encode()).hexdigest()
+    first = None if init is None else hashlib.sha256(init.read_bytes()).hexdigest()
+    plain = replace(settings, train=replace(settings.train, compile=False))
+    return {"clips": names, "first weights": first, "settings": asdict(plain)}

@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -26,11 +26,12 @@ from parc.correct.select import Selection, SelectSettings, select
 from parc.dataset.clip import Clip, Provenance
 from parc.dataset.edit import mirror, remove_hesitation
 from parc.dataset.store import DatasetWriter
-from parc.errors import FormatError, ParcError, PathError, SettingsError
+from parc.errors import ParcError, PathError, SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.batch import ClipBatch
 from parc.path.plan import PlanSettings, plan_random_path
+from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
 from parc.run.workers import LOCAL, Workers
 from parc.terrain.course import parkour_park
@@ -159,7 +160,7 @@ def synthesise(
     workers on many machines may have begun some, whose clips are dropped.
     """
     out, units = Path(out), list(units)
-    _agree(out, {"seed": seed, "iteration": iteration, "generator": model, "settings": asdict(settings)})
+    agree(out / "synthesis.json", {"seed": seed, "iteration": iteration, "generator": model, "settings": asdict(settings)})
     job = SynthesisJob(generator, seed, iteration, settings, model)
     made = workers.map(job, [unit for unit in units if not _marker(out, unit).exists()])
     written: list[str] = []
@@ -179,21 +180,6 @@ def synthesise(
                     on_unit(unit, len(clips))
             total += len(read_unit(out, unit)["clips"])
     return written
-
-
-def _agree(out: Path, wanted: dict[str, Any]) -> None:
-    """Units of one folder are made in one way: that of the first call."""
-    file, text = out / "synthesis.json", json.dumps(wanted, indent=1, sort_keys=True, default=str)
-    if not file.is_file():
-        write_bytes_atomically(file, text.encode())
-        return
-    try:
-        found, wanted = json.loads(file.read_bytes()), json.loads(text)
-        other = [name for name, value in wanted.items() if found[name] != value]
-    except (ValueError, KeyError, TypeError):
-        raise FormatError(f"{file} does not say how the units beside it were made") from None
-    if other:
-        raise SettingsError(f"{out} was begun with another {' and '.join(other)}; choose another folder")
 
 
 def _marker(out: Path | str, unit: int) -> Path:

@@ -232,7 +232,7 @@ def _save(trainer: Trainer, out: Path, settings: TrainSettings, elapsed: float) 
 def _restore(trainer: Trainer, path: Path, settings: TrainSettings) -> float:
     tensors, meta = load_checkpoint(path)
     if meta.get("settings") != _identity(settings) or meta["fingerprint"] != trainer.generator.character.fingerprint:
-        raise SettingsError(f"{path} is of a run with other settings; choose another folder, or start over without resuming")
+        raise SettingsError(f"{path} is of a run with other settings; choose another folder")
     trainer.restore(tensors, meta["steps"])
     state = tensors.get(f"random.{trainer.group.rank}")
     if state is None:  # a run on fewer ranks: this one begins a new stream

@@ -100,6 +100,8 @@ def _joints(character: Character) -> tuple[list[str], list[str], list[int], list
 
 
 def _read(data: bytes, name: str) -> dict[str, np.ndarray]:
+    if not data.startswith((b"PK", b"\x93NUMPY")):
+        raise FormatError(f"{name} is not an .npz file")
     try:
         file = np.load(io.BytesIO(data), allow_pickle=False)
         if isinstance(file, np.ndarray):
