@@ -1,6 +1,6 @@
 """A clip with its terrain for Blender, a game engine or MuJoCo.
 
-python examples/07_export_glb.py
+python examples/05_export_glb.py
 """
 
 from pathlib import Path
