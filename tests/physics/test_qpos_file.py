@@ -110,7 +110,7 @@ def test_what_is_no_npz(tmp_path, character):
     with pytest.raises(FormatError, match="does not exist"):
         load_clip(tmp_path / "x.npz", character)
     (tmp_path / "x.npz").write_bytes(b"hello")
-    with pytest.raises(FormatError, match="not a readable"):
+    with pytest.raises(FormatError, match=r"not an \.npz file"):
         load_clip(tmp_path / "x.npz", character)
     np.save(tmp_path / "y.npy", np.zeros(3))
     (tmp_path / "y.npy").rename(tmp_path / "y.npz")
