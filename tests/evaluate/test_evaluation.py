@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from parc.cli.main import main
 from parc.dataset import save_clip
 from parc.evaluate.evaluation import EvaluationSettings, as_json
+from parc.evaluate.generator import GeneratorTest, evaluate_generator
+from parc.generate.rollout import RolloutSettings
 
 from .conftest import make_run
 
@@ -101,6 +104,18 @@ def test_parts_of_the_whole_print_json(evaluated: Path, runs, clips, capsys) -> 
             assert row["limits"]["1"]["mean"]["fwd"] == pytest.approx(same["limits"]["1"]["mean"]["fwd"], rel=1e-6)
     assert main(["evaluate", "tracker", str(runs[0]), *SMALL, "--dataset", str(clips), *out]) == 0
     assert json.loads(capsys.readouterr().out)["trackers"][0]["by_skill"]["walk"]["clips"] == 1
+
+
+def test_the_papers_sampler_is_what_is_measured(models: Path, generator, cases, tmp_path: Path, capsys) -> None:
+    words = ["evaluate", "generator", str(models / "a.safetensors"), "-o", str(tmp_path), "--json", *SMALL]
+    found = {}
+    for sampler in ("paper", "default"):
+        assert main([*words, "--sampler", sampler]) == 0
+        found[sampler] = json.loads(capsys.readouterr().out.splitlines()[-1])["generators"][0]["limits"]["1"]["mean"]["tpl"]
+    for sampler, rollout in (("paper", RolloutSettings.paper()), ("default", RolloutSettings())):
+        test = GeneratorTest(candidates=2, rollout=replace(rollout, seconds=1.0))
+        assert found[sampler] == pytest.approx(evaluate_generator(generator, cases[:2], test)["tpl"], rel=1e-5)
+    assert found["paper"] != pytest.approx(found["default"], rel=1e-2)
 
 
 class Page(HTMLParser):

@@ -88,6 +88,19 @@ def test_who_stands_at_the_foot_of_the_wall_with_the_goal_has_not_arrived():
     assert result.reached.tolist() == [False, False, True]
 
 
+def test_with_the_papers_sampler_a_body_stays_where_the_network_puts_it():
+    """The marcher keeps to the height it began at: over a void it hovers, unless what nothing carries falls."""
+    void = torch.zeros(25, 25)
+    void[5:] = -3.0
+    paper = dataclasses.replace(RolloutSettings.paper(), seconds=3.0)
+    hovering, falling = (
+        roll_out(marcher([2.0]), [Terrain(void, torch.zeros(2), 0.4)], [STRAIGHT], 1, settings)
+        for settings in (paper, RolloutSettings(seconds=3.0))
+    )
+    torch.testing.assert_close(hovering.root_pos[0, :80, 2], hovering.root_pos[0, :1, 2].expand(80))
+    assert falling.root_pos[0, 80, 2] < hovering.root_pos[0, 80, 2] - 1.0
+
+
 def test_the_last_window_goes_on_while_it_comes_nearer():
     paths = PathBatch.stack([TerrainPath(torch.tensor([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))] * 3)
     x = torch.tensor([[3.3, 3.4, 3.6, 3.8, 3.9], [3.6, 3.8, 4.05, 4.4, 4.6], [3.0, 3.1, 3.2, 3.3, 3.4]])

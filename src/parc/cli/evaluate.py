@@ -39,8 +39,11 @@ class _Evaluation(Command):
     """s, one or more time limits (10 20); motions are selected under the first"""
     ground: Literal["walks", "boxes"] = "walks"
     """walks: the test set; boxes: the training kind of terrain with other seeds"""
+    sampler: Literal["default", "paper"] = "default"
+    """paper: windows as the network gives them, s = 0.65, without the repair of feet, gravity and overlapping windows, under
+    which its tables were measured"""
     blend: float | None = None
-    """constant blending coefficient s (the paper's is 0.65); annealed from 1 to 0 if not given"""
+    """constant blending coefficient s; if not given annealed from 1 to 0, or 0.65 with the paper's sampler"""
     choices: int = 1
     """candidates sampled for each window, the best of which is kept"""
     trials: int | None = None
@@ -74,17 +77,19 @@ class _Evaluation(Command):
     def _settings(self) -> "EvaluationSettings":
         from parc.evaluate.evaluation import EvaluationSettings
         from parc.generate.blend import Blend
+        from parc.generate.rollout import RolloutSettings
 
         start = EvaluationSettings.quick() if self.quick else EvaluationSettings()
         limits = self.limit or start.generator.limits
-        blend = Blend() if self.blend is None else Blend.constant(self.blend)
+        rollout = RolloutSettings.paper() if self.sampler == "paper" else start.generator.rollout
+        blend = rollout.blend if self.blend is None else Blend.constant(self.blend)
         generator = replace(
             start.generator,
             candidates=start.generator.candidates if self.candidates is None else self.candidates,
             limits=tuple(limits),
             seed=self.seed + 1,
         )
-        rollout = replace(generator.rollout, seconds=max(limits), choices=self.choices, blend=blend)
+        rollout = replace(rollout, seconds=max(limits), choices=self.choices, blend=blend)
         tracker = replace(
             start.tracker,
             trials=start.tracker.trials if self.trials is None else self.trials,

@@ -70,6 +70,11 @@ class RolloutSettings:
     start_height: tuple[float, float] = (0.7, 0.9)
     """m, root above the ground in a start without past frames"""
 
+    @classmethod
+    def paper(cls) -> "RolloutSettings":
+        """What the network says, joined to the past by a constant blend alone: no repair, no gravity, no choice, no overlap."""
+        return cls(blend=Blend.constant(0.65), lock_feet=False, fall=False, overlap=0, choices=1)
+
     def __post_init__(self) -> None:
         if self.keep < PAST_FRAMES:
             raise SettingsError(f"{self.keep} frames of a window are kept, expected at least {PAST_FRAMES}")
