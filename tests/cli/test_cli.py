@@ -339,6 +339,21 @@ def test_metrics_of_equal_names_say_which_file(walk: Clip, tmp_path: Path, capsy
     assert [row["file"] for row in rows] == [str(file) for file in files]
 
 
+def test_metrics_say_what_a_good_number_does_not(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing labelled gives a TCL of 0, and a motion that came without ground gives no depth."""
+    rough = replace(walk, name="rough", terrain=Terrain(torch.tensor([[0.0, 0.1], [0.0, 0.0]]), torch.zeros(2), 0.4))
+    bare = replace(rough, name="bare", motion=replace(walk.motion, contacts=torch.zeros_like(walk.motion.contacts)))
+    level = replace(walk, name="level", terrain=Terrain.flat((4, 4), 0.5))
+    files = [str(tmp_path / f"{name}.motion") for name in ("rough", "bare", "level")]
+    for clip, file in zip((rough, bare, level), files, strict=True):
+        save_clip(clip, Path(file))
+    assert result_of(["metrics", files[0]], capsys)["notes"] == []
+    notes = result_of(["metrics", *files], capsys)["notes"]
+    assert notes == ["bare has no contact labels: its TCL of 0 says nothing", "level is measured on level ground at 0.5 m"]
+    assert main(["metrics", files[1]]) == 0
+    assert "note: bare has no contact labels" in capsys.readouterr().out
+
+
 def test_a_text_file_is_no_npz_and_a_file_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.npz"
     text.write_text("hello")

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from parc.cli.command import Command, number, progress
+
+if TYPE_CHECKING:
+    from parc.dataset import Clip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,7 @@ class Metrics(Command):
         names: list[str] = []
         files: list[str] = []
         results: list[dict[str, float]] = []
+        notes: list[str] = []
         with progress(len(self.clips), "measuring") as bar:
             for path in self.clips:
                 loaded = read_clips(path, character)
@@ -35,12 +39,13 @@ class Metrics(Command):
                     raise DatasetError(f"{path} has no clips to measure")
                 names += [clip.name for clip in loaded]
                 files += [str(path)] * len(loaded)
+                notes += [note for clip in loaded for note in _notes(clip)]
                 results += measure_clips(loaded, character, self.torch_device)
                 bar.update()
         if len(results) == 1:
-            return {"clip": names[0], "file": files[0], **results[0]}
+            return {"clip": names[0], "file": files[0], **results[0], "notes": notes}
         each = [{"clip": n, "file": f, **result} for n, f, result in zip(names, files, results, strict=True)]
-        return {"clips": len(results), "mean": mean_of(results), "each": each}
+        return {"clips": len(results), "mean": mean_of(results), "each": each, "notes": notes}
 
     def show(self, result: dict[str, Any]) -> None:
         from parc.metrics import UNITS
@@ -54,3 +59,20 @@ class Metrics(Command):
         for key, value in result.get("mean", result).items():
             if key in UNITS:
                 print(f"  {key:<10} {number(value):>10}  {UNITS[key]}")
+        for note in result["notes"][:_MOST_NOTES]:
+            print(f"note: {note}")
+        if len(result["notes"]) > _MOST_NOTES:
+            print(f"note: and {len(result['notes']) - _MOST_NOTES} more like these")
+
+
+_MOST_NOTES = 4
+
+
+def _notes(clip: "Clip") -> list[str]:
+    """What numbers that look good do not say."""
+    notes = []
+    if not bool((clip.motion.contacts > 0.5).any()):
+        notes.append(f"{clip.name} has no contact labels: its TCL of 0 says nothing")
+    if float(clip.terrain.heights.max() - clip.terrain.heights.min()) == 0:
+        notes.append(f"{clip.name} is measured on level ground at {float(clip.terrain.heights[0, 0]):g} m")
+    return notes
