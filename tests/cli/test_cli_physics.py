@@ -152,8 +152,14 @@ def test_exports(policy: Path, clip_file: Path, tmp_path: Path, capsys: pytest.C
 def test_benches(capsys: pytest.CaptureFixture[str]) -> None:
     physics = result_of(["bench", "physics", "--worlds", "1", "--seconds", "0.05", "--threads", "1"], capsys)
     assert physics["worlds"]["1"]["control_steps_per_second"] > 0
-    generator = result_of(["bench", "generator", "--batches", "1", "--train-batch", "2", "--seconds", "0.01"], capsys)
+    words = ["bench", "generator", "--batches", "1", "--train-batch", "2", "--seconds", "0.01", "--json", "--device", "cpu"]
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    generator = json.loads(captured.out.splitlines()[-1])
     assert generator["batch_1"]["window_ms"] > 0 and generator["training"]["windows_per_s"] > 0
+    told = [line.split(": ", 1) for line in captured.err.splitlines()]
+    assert [name for name, _ in told] == ["batch_1", "training", "training_own_rollouts"], "each row as it is measured"
+    assert all(json.loads(row) == generator[name] for name, row in told)
     correct = result_of(["bench", "optimise", "--clips", "1", "--seconds", "1", "--iterations", "1"], capsys)
     assert (correct["clips"], correct["frames"]) == (1, 30) and correct["milliseconds_per_iteration"] > 0
     tracker = result_of(["bench", "tracker", "--worlds", "4", "--repeats", "1", "--threads", "1"], capsys)

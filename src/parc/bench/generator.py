@@ -34,10 +34,12 @@ def bench_generator(
     train_batch: int | None = None,
     seconds: float = 2.0,
     compiled: bool = False,
+    tell: Callable[[str, dict], object] = lambda name, row: None,
 ) -> dict:
     """Median ms of a window and frames a second by batch size, windows a second in training (plain, and with own rollouts).
 
-    `seconds` of measurement each; `compiled` fuses the whole window, and in training the network, with torch.compile first.
+    `seconds` of measurement each; `compiled` fuses the whole window, and in training the network, with torch.compile first,
+    which takes minutes: `tell` is given each row as soon as it is measured.
     """
     target = setup(device).device
     is_gpu = target.type == "cuda"
@@ -77,8 +79,10 @@ def bench_generator(
             "captured": runner.is_captured,
             "launches": _launches(runner) if is_gpu else None,
         }
+        tell(f"batch_{batch}", result[f"batch_{batch}"])
     for name, own in (("training", False), ("training_own_rollouts", True)):
         result[name] = _training(target, seed, train_batch or (1024 if is_gpu else 16), own, seconds, compiled)
+        tell(name, result[name])
     return result
 
 

@@ -1,6 +1,8 @@
 """`parc bench`: how fast the parts are on this machine. Rates and ratios, never a verdict."""
 
+import json
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,7 +72,11 @@ class BenchGenerator(Command):
 
         batches, train_batch = self.batches or None, self.train_batch or None
         _check_positive(self.seconds, "seconds")
-        return bench_generator(self.torch_device, self.seed, batches, train_batch, self.seconds, self.compile)
+        return bench_generator(self.torch_device, self.seed, batches, train_batch, self.seconds, self.compile, _tell)
+
+
+def _tell(name: str, row: dict[str, Any]) -> None:
+    print(f"{name}: {json.dumps(row)}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, kw_only=True)
