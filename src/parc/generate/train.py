@@ -8,8 +8,9 @@
 `--init FILE` starts from trained weights: their statistics stay, the rate warms up as ever (`--rate` chooses its height), and the
 moving average begins at those weights with its full memory, so a few rough first steps do not reach what is saved.
 
-A run that is killed and started again with the same arguments goes on from its checkpoint; a finished one does nothing. With
-torchrun each rank draws its own windows and gradients and logged losses are averaged; it may go on with another number of ranks.
+A run that is killed and started again with the same arguments goes on from its checkpoint, one that was stopped by Ctrl-C or
+SIGTERM from its last step; a finished one does nothing. With torchrun each rank draws its own windows and gradients and logged
+losses are averaged; it may go on with another number of ranks.
 """
 
 import json
@@ -41,6 +42,7 @@ from parc.generate.window import WindowSampler, WindowSettings
 from parc.run import distributed
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.run.log import MetricsLog
+from parc.run.stop import StopRequest, stop_request
 
 _log = logging.getLogger("parc.train_generator")
 _TRUSTED = 1_000_000
@@ -161,7 +163,13 @@ def run_training(
             _log.info("going on from step %d (%.0f s)", trainer.steps, elapsed)
     if _share(settings, trainer.steps, elapsed) < 1:
         trainer.prepare()
-    _run(trainer, settings, out, MetricsLog(out / METRICS_FILE) if is_main else None, elapsed, stop_after)
+    with stop_request() as stop:
+        log = MetricsLog(out / METRICS_FILE) if is_main else None
+        stopped = _run(trainer, settings, out, log, elapsed, stop_after, stop)
+    if stopped:
+        if is_main:
+            _log.info("saved at step %d; the same command goes on from there", trainer.steps)
+        raise KeyboardInterrupt
     return trainer.averaged()
 
 
@@ -170,13 +178,20 @@ def _with_adam(settings: TrainSettings, **changes: Any) -> TrainSettings:
 
 
 def _run(
-    trainer: Trainer, settings: TrainSettings, out: Path, log: MetricsLog | None, elapsed: float, stop_after: int | None
-) -> None:
+    trainer: Trainer,
+    settings: TrainSettings,
+    out: Path,
+    log: MetricsLog | None,
+    elapsed: float,
+    stop_after: int | None,
+    stop: StopRequest,
+) -> bool:
+    """Until the budget is spent or a stop is asked for, with a checkpoint either way; says whether it was stopped."""
     group = trainer.group
     began, saved, first_step = time.monotonic() - elapsed, time.monotonic(), trainer.steps
     mark, mark_steps = time.monotonic(), trainer.steps
-    used = _share(settings, trainer.steps, elapsed)
-    while used < 1.0 and (stop_after is None or trainer.steps - first_step < stop_after):
+    used, stopped = _share(settings, trainer.steps, elapsed), False
+    while used < 1.0 and not stopped and (stop_after is None or trainer.steps - first_step < stop_after):
         trainer.step(used)
         looks_up = trainer.steps % settings.log_steps == 0
         if settings.steps is not None:
@@ -202,10 +217,12 @@ def _run(
             log.write(**values, own=trainer.rolls_out, **parts)
             if trainer.steps % (10 * settings.log_steps) == 0:
                 _log.info("step %d  %.0f s  loss %.4f  %.0f windows/s", trainer.steps, now - began, parts["total"], speed)
-        if looks_up and group.agree(time.monotonic() - saved >= settings.checkpoint_seconds):
+        stopped = (looks_up or group.world_size == 1) and group.agree(stop.asked)
+        if looks_up and not stopped and group.agree(time.monotonic() - saved >= settings.checkpoint_seconds):
             _save(trainer, out, settings, time.monotonic() - began)
             saved = time.monotonic()
     _save(trainer, out, settings, time.monotonic() - began)
+    return stopped
 
 
 def _share(settings: TrainSettings, steps: int, elapsed: float) -> float:
