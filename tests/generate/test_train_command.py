@@ -1,4 +1,4 @@
-"""`parc train-generator` on a CPU: it looks at the clock after each step of as many windows as asked for; a stop loses nothing."""
+"""`parc train-generator` on a CPU: a look at the clock after each step, of as many windows as asked for; a stop loses nothing."""
 
 import json
 import signal
