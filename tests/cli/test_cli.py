@@ -294,6 +294,27 @@ def test_wrong_options_get_one_sentence(terrain_file: Path, tmp_path: Path, caps
     assert "folder" in sentence_of(["path", str(terrain_file), "-o", str(tmp_path)], capsys)
 
 
+def test_wrong_numbers_and_names_get_one_sentence_before_any_work(
+    motion_file: Path, terrain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.terrain"
+    for words, told in (
+        (["correct", str(motion_file), "-o", str(tmp_path / "c.motion"), "--step-size", "-1"], "the step size is -1.0"),
+        (["correct", str(motion_file), "-o", str(tmp_path / "c.motion"), "--step-size", "nan"], "the step size is nan"),
+        (["correct", str(motion_file), "-o", str(tmp_path / "c.doc")], "c.doc: cannot write '.doc'"),
+        (["generate", str(terrain_file), "-o", str(tmp_path / "p.xyz")], "p.xyz: cannot write '.xyz'"),
+        (["track", str(motion_file), "-o", str(tmp_path / "t.xyz")], "t.xyz: cannot write '.xyz'"),
+        (["terrain", "make", "boxes", "-o", str(out), "--height", "2", "-2"], "heights from 2.0 to -2.0 m"),
+        (["terrain", "make", "walks", "-o", str(out), "--height", "nan", "nan"], "heights from nan to nan m"),
+        (["terrain", "make", "boxes", "-o", str(out), "--size", "9000000", "9000000"], "more memory than there is"),
+        (["bench", "generator", "--batches", "1", "--train-batch", "-4"], "-4 motions or windows at once"),
+        (["traverse", str(terrain_file), "-o", str(tmp_path / "t"), "--start", "1,1", "--goal", "1,1"], "the same cell, 1,1"),
+        (["traverse", str(terrain_file), "-o", str(tmp_path / "t"), "--candidates", "-1"], "-1 candidates were asked for"),
+    ):
+        assert told in sentence_of(words, capsys)
+    assert not [file for file in tmp_path.iterdir() if file.name[0] in "cptx" and file not in (motion_file, terrain_file)]
+
+
 def test_weights_that_are_missing_get_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """torch tells it in several."""
     with safe_open(shipped_generator(), "pt") as file:
@@ -339,19 +360,18 @@ def test_metrics_of_equal_names_say_which_file(walk: Clip, tmp_path: Path, capsy
     assert [row["file"] for row in rows] == [str(file) for file in files]
 
 
-def test_metrics_say_what_a_good_number_does_not(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing labelled gives a TCL of 0, and a motion that came without ground gives no depth."""
-    rough = replace(walk, name="rough", terrain=Terrain(torch.tensor([[0.0, 0.1], [0.0, 0.0]]), torch.zeros(2), 0.4))
-    bare = replace(rough, name="bare", motion=replace(walk.motion, contacts=torch.zeros_like(walk.motion.contacts)))
-    level = replace(walk, name="level", terrain=Terrain.flat((4, 4), 0.5))
-    files = [str(tmp_path / f"{name}.motion") for name in ("rough", "bare", "level")]
-    for clip, file in zip((rough, bare, level), files, strict=True):
-        save_clip(clip, Path(file))
+def test_metrics_say_what_a_number_does_not(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing labelled gives a TCL of 0, and a motion that came without its ground is measured on level ground."""
+    bare = replace(walk, name="bare", motion=replace(walk.motion, contacts=torch.zeros_like(walk.motion.contacts)))
+    files = [str(tmp_path / name) for name in ("walk.motion", "bare.motion", "walk.bvh")]
+    for clip, file in zip((walk, bare, walk), files, strict=True):
+        save_clip(clip, Path(file), humanoid())
     assert result_of(["metrics", files[0]], capsys)["notes"] == []
-    notes = result_of(["metrics", *files], capsys)["notes"]
-    assert notes == ["bare has no contact labels: its TCL of 0 says nothing", "level is measured on level ground at 0.5 m"]
-    assert main(["metrics", files[1]]) == 0
-    assert "note: bare has no contact labels" in capsys.readouterr().out
+    assert result_of(["metrics", *files[:2]], capsys)["notes"] == ["bare without contact labels: a TCL of 0 says nothing there"]
+    assert main(["metrics", files[2]]) == 0
+    shown = capsys.readouterr().out
+    assert "note: walk without contact labels" in shown
+    assert "note: walk.bvh came without its terrain: TPL, depth and floating are against level ground at" in shown
 
 
 def test_a_text_file_is_no_npz_and_a_file_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

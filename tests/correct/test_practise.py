@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from parc.character import humanoid
+from parc.cli.main import main
 from parc.correct.optimise import OptimiseSettings
 from parc.correct.practise import PracticeSettings, practise
 from parc.correct.select import SelectSettings, select
 from parc.correct.synthesise import SynthesisSettings
 from parc.dataset.clip import Clip
+from parc.dataset.convert.load import save_clip
 from parc.dataset.store import Dataset
 from parc.dataset.stroll import stroll
 from parc.errors import SettingsError
@@ -93,6 +95,20 @@ def test_a_practice_with_other_clips_or_settings_is_refused(whole: Path, clips: 
         with pytest.raises(SettingsError, match=f"{what}; choose another folder"):
             practise(settings, known, whole, humanoid())
     assert before == {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}
+
+
+def test_a_practice_and_a_training_do_not_replace_each_others_weights(
+    whole: Path, clips: list[Clip], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_clip(clips[0], tmp_path / "walk.motion", humanoid())
+    weights = (whole / "generator.safetensors").read_bytes()
+    assert main(["train-generator", str(tmp_path / "walk.motion"), "-o", str(whole), "--steps", "1", "--device", "cpu"]) == 2
+    assert "is the folder of a practice" in capsys.readouterr().err
+    assert (whole / "generator.safetensors").read_bytes() == weights and not (whole / "checkpoint.safetensors").exists()
+    shutil.copytree(whole / "0", trained := tmp_path / "trained")
+    with pytest.raises(SettingsError, match="is the folder of a training"):
+        practise(TINY, clips, trained, humanoid())
+    assert not (trained / "practice.json").exists()
 
 
 def test_shares_of_the_training_and_wrong_settings() -> None:

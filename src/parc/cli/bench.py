@@ -72,6 +72,8 @@ class BenchGenerator(Command):
 
         batches, train_batch = self.batches or None, self.train_batch or None
         _check_positive(self.seconds, "seconds")
+        for size in (*self.batches, *([self.train_batch] if self.train_batch else [])):
+            _check_positive(size, "motions or windows at once")
         return bench_generator(self.torch_device, self.seed, batches, train_batch, self.seconds, self.compile, _tell)
 
 

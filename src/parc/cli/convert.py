@@ -57,11 +57,10 @@ class Convert(Command):
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.dataset import load_clip, save_clip
-        from parc.dataset.convert import WRITABLE
-        from parc.errors import FormatError, SettingsError
+        from parc.dataset.convert import check_writable
+        from parc.errors import SettingsError
 
-        if self.target.suffix.lower() not in WRITABLE:
-            raise FormatError(f"{self.target.name}: cannot write '{self.target.suffix}'; known are {', '.join(WRITABLE)}")
+        check_writable(self.target)
         told = [f"--{name.replace('_', '-')}" for name in ("names", "fps", "up", "source_unit", "hands") if getattr(self, name)]
         if told and not self.retarget:
             raise SettingsError(f"{' and '.join(told)} only makes sense with --retarget")

@@ -43,6 +43,7 @@ class TrainGenerator(Command):
         import sys
 
         from parc.character import humanoid
+        from parc.correct.practise import check_no_practice
         from parc.dataset.read import read_clips
         from parc.generate.train import GENERATOR_FILE, TrainSettings, train_generator
 
@@ -50,6 +51,7 @@ class TrainGenerator(Command):
         settings = replace(make(seconds=self.seconds, steps=self.steps), seed=self.seed, compile=self.compile)
         settings = _for_device(settings, self.batch, self.torch_device)
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+        check_no_practice(self.out)
         character = humanoid()
         train_generator(settings, read_clips(self.clips, character), self.out, character, self.torch_device, init=self.init)
         return {"generator": str(self.out / GENERATOR_FILE)}
@@ -89,6 +91,7 @@ class Practise(Command):
     units: int = 3
     """of terrains, on each of three kinds of ground in each round"""
     terrains_per_unit: int = 64
+    """terrains of a unit, which are worked on together"""
     candidates: int = 16
     """motions sampled for each path"""
     choices: int = 4
@@ -166,6 +169,7 @@ class Generate(Command):
         from parc.character import humanoid
         from parc.correct.select import select
         from parc.dataset import Clip, Provenance, save_clip
+        from parc.dataset.convert import check_writable
         from parc.errors import PathError, SettingsError
         from parc.generate.blend import Blend
         from parc.generate.generator import Generator
@@ -176,6 +180,7 @@ class Generate(Command):
         from parc.terrain import load_terrain
 
         check_picture(self.picture)
+        check_writable(self.out)
         if self.batch < 1:
             raise SettingsError(f"a batch of {self.batch} candidates was asked for, expected at least 1")
         character = humanoid()
@@ -223,8 +228,10 @@ class Correct(Command):
         from parc.character import humanoid
         from parc.correct.optimise import OptimiseSettings, optimise
         from parc.dataset import load_clip, save_clip
+        from parc.dataset.convert import check_writable
         from parc.metrics import measure_clips
 
+        check_writable(self.out)
         character = humanoid()
         clip = load_clip(self.clip, character)
         settings = OptimiseSettings(iterations=self.iterations, step_size=self.step_size)

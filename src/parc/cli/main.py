@@ -134,6 +134,8 @@ def _run(name: str, options: list[str]) -> int:
             return _fail(f"'{error.filename}' is a file, a folder was expected")
         where = f" '{error.filename}'" if error.filename else ""
         return _fail(f"cannot use{where}: {error.strerror or error}")
+    except MemoryError as error:
+        return _fail(f"this needs more memory than there is: {error}" if str(error) else "this needs more memory than there is")
     except KeyboardInterrupt:
         print("parc: stopped", file=sys.stderr)
         return 130

@@ -39,7 +39,7 @@ class Metrics(Command):
                     raise DatasetError(f"{path} has no clips to measure")
                 names += [clip.name for clip in loaded]
                 files += [str(path)] * len(loaded)
-                notes += [note for clip in loaded for note in _notes(clip)]
+                notes += _notes(path, loaded)
                 results += measure_clips(loaded, character, self.torch_device)
                 bar.update()
         if len(results) == 1:
@@ -59,20 +59,22 @@ class Metrics(Command):
         for key, value in result.get("mean", result).items():
             if key in UNITS:
                 print(f"  {key:<10} {number(value):>10}  {UNITS[key]}")
-        for note in result["notes"][:_MOST_NOTES]:
+        for note in result["notes"]:
             print(f"note: {note}")
-        if len(result["notes"]) > _MOST_NOTES:
-            print(f"note: and {len(result['notes']) - _MOST_NOTES} more like these")
 
 
-_MOST_NOTES = 4
+_NO_TERRAIN = (".bvh", ".npz", ".txt")
+"""files that have no place for a terrain"""
 
 
-def _notes(clip: "Clip") -> list[str]:
-    """What numbers that look good do not say."""
+def _notes(path: Path, clips: "list[Clip]") -> list[str]:
+    """What numbers that look good, or bad, do not say."""
     notes = []
-    if not bool((clip.motion.contacts > 0.5).any()):
-        notes.append(f"{clip.name} has no contact labels: its TCL of 0 says nothing")
-    if float(clip.terrain.heights.max() - clip.terrain.heights.min()) == 0:
-        notes.append(f"{clip.name} is measured on level ground at {float(clip.terrain.heights[0, 0]):g} m")
+    bare = [clip.name for clip in clips if not bool((clip.motion.contacts > 0.5).any())]
+    if bare:
+        who = bare[0] if len(bare) == 1 else f"{len(bare)} clips of {path} ({bare[0]}, ...)"
+        notes.append(f"{who} without contact labels: a TCL of 0 says nothing there")
+    if path.suffix.lower() in _NO_TERRAIN:
+        level = f"{float(clips[0].terrain.heights.min()):g} m"
+        notes.append(f"{path.name} came without its terrain: TPL, depth and floating are against level ground at {level}")
     return notes

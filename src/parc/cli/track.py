@@ -43,6 +43,7 @@ class Track(Command):
 
         from parc.character import humanoid
         from parc.dataset import load_clip, save_clip
+        from parc.dataset.convert import check_writable
         from parc.models import shipped_tracker
         from parc.motion.edit import resample
         from parc.record.attempt import Simulator, run_attempts
@@ -51,6 +52,7 @@ class Track(Command):
         from parc.track.screen import ScreenSettings
 
         check_picture(self.picture)
+        check_writable(self.out)
         torch.set_num_threads(1)  # two gain a tenth for one character, and lose nearly all where another program has a core
         character = humanoid()
         clip = _checked(load_clip(self.clip, character), character)

@@ -133,6 +133,8 @@ class Traverse(_Crossing):
             return load_path(self.path)
         rng, efforts = np.random.default_rng(self.seed), route_settings(self.effort)
         if self.start and self.goal:
+            if _cell(self.start) == _cell(self.goal):
+                raise PathError(f"start and goal are the same cell, {self.start}")
             return plan_route(ground, _cell(self.start), _cell(self.goal), rng, efforts)
         if self.start or self.goal:
             raise PathError("give both --start and --goal, or neither")

@@ -8,6 +8,7 @@ graph and replayed, and can be compiled before (worth its wait for many thousand
 in the batch (they cost nothing extra on a GPU) and the run stops when all have.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -56,6 +57,8 @@ class OptimiseSettings:
     def __post_init__(self) -> None:
         if self.iterations < 0:
             raise SettingsError(f"{self.iterations} iterations were asked for, expected at least 0")
+        if not 0 < self.step_size < math.inf:
+            raise SettingsError(f"the step size is {self.step_size}, expected a positive number")
 
 
 def optimise(

@@ -33,7 +33,7 @@ from parc.dataset.store import Dataset
 from parc.errors import SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings
-from parc.generate.train import GENERATOR_FILE, TrainSettings, make_trainer, run_training
+from parc.generate.train import CHECKPOINT_FILE, GENERATOR_FILE, TrainSettings, make_trainer, run_training
 from parc.generate.trainer import Trainer
 from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
@@ -41,6 +41,7 @@ from parc.run.log import MetricsLog
 from parc.terrain.procedural import RandomBoxes
 
 _log = logging.getLogger("parc.practise")
+PRACTICE = "practice.json"
 
 CROWDED = (
     RandomBoxes(),
@@ -107,9 +108,11 @@ def practise(
     init: Path | None = None,
 ) -> Generator:
     """Train, make, train on ...; with `init` the first training goes on from those weights."""
-    out, log = Path(out), MetricsLog(Path(out) / "practice.jsonl")
-    known = list(clips)
-    agree(out / "practice.json", _identity(settings, known, init))
+    out, known = Path(out), list(clips)
+    if (out / CHECKPOINT_FILE).is_file():
+        raise SettingsError(f"{out} is the folder of a training, whose weights a practice would replace; choose another folder")
+    agree(out / PRACTICE, _identity(settings, known, init))
+    log = MetricsLog(out / "practice.jsonl")
     trainer: Trainer | None = None
 
     def train(number: int, init: Path | None) -> Generator:
@@ -138,6 +141,12 @@ def practise(
         generator = train(number, out / str(number - 1) / GENERATOR_FILE)
     write_bytes_atomically(out / GENERATOR_FILE, (out / str(settings.rounds) / GENERATOR_FILE).read_bytes())
     return generator
+
+
+def check_no_practice(folder: Path) -> None:
+    """Refuse a folder whose weights came from a practice: another training there would replace them."""
+    if (folder / PRACTICE).is_file():
+        raise SettingsError(f"{folder} is the folder of a practice, whose weights would be replaced; choose another folder")
 
 
 def _identity(settings: PracticeSettings, clips: list[Clip], init: Path | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Each kind is a frozen dataclass of settings and a function of it and a numpy Gen
 gives the same terrain. Maps are laid out with the centre of cell (0, 0) at the origin. Stairs are in `parc.terrain.stairs`.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,7 @@ def random_boxes(settings: RandomBoxes, generator: np.random.Generator) -> Terra
     _check_size(settings.size)
     if settings.boxes < 0 or not 1 <= settings.side[0] <= settings.side[1]:
         raise TerrainError(f"cannot place {settings.boxes} boxes with sides {settings.side[0]} to {settings.side[1]} cells")
+    _check_heights(settings.height)
     heights = np.full(settings.size, settings.ground, np.float32)
     for _ in range(settings.boxes):
         centre = generator.integers(0, settings.size)
@@ -85,6 +87,7 @@ def random_walks(settings: RandomWalks, generator: np.random.Generator) -> Terra
     _check_size(settings.size)
     if settings.walks < 0 or settings.steps < 1:
         raise TerrainError(f"cannot make {settings.walks} walks of {settings.steps} steps")
+    _check_heights(settings.height)
     heights = np.full(settings.size, settings.floor, np.float32)
     for _ in range(settings.walks):
         start = generator.uniform(0, settings.cell * np.array(settings.size))
@@ -115,6 +118,12 @@ def _highest_of_3x3(heights: np.ndarray) -> np.ndarray:
 def _check_size(size: tuple[int, int]) -> None:
     if min(size) < 1:
         raise TerrainError(f"a terrain needs at least one cell, got {size[0]} x {size[1]}")
+
+
+def _check_heights(height: tuple[float, float]) -> None:
+    low, high = height
+    if not -math.inf < low <= high < math.inf:
+        raise TerrainError(f"heights from {low} to {high} m were asked for, expected the lower one first")
 
 
 def _terrain(heights: np.ndarray, cell: float) -> Terrain:

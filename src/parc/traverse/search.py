@@ -92,6 +92,8 @@ class SearchSettings:
     rollout: RolloutSettings = field(default_factory=RolloutSettings)
 
     def __post_init__(self) -> None:
+        if self.candidates < 1:
+            raise SettingsError(f"{self.candidates} candidates were asked for, expected at least 1")
         if not 1 <= self.beam <= self.candidates:
             raise SettingsError(f"a beam of {self.beam} among {self.candidates} candidates, expected 1 to {self.candidates}")
         if not PAST_FRAMES <= self.shortest <= self.commit <= self.look:

@@ -66,6 +66,15 @@ def load_clip(path: Path | str, character: Character) -> Clip:
     return clip if suffix == ".motion" else replace(clip, name=path.stem)
 
 
+def check_writable(path: Path | str) -> None:
+    """Refuse a name that no clip can be written to."""
+    path = Path(path)
+    if path.suffix.lower() not in WRITABLE:
+        raise FormatError(f"{path.name}: cannot write '{path.suffix}'; known are {', '.join(WRITABLE)}")
+    if path.is_dir():
+        raise FormatError(f"'{path}' is a folder, expected the name of a motion file")
+
+
 def save_clip(
     clip: Clip, path: Path | str, character: Character | None = None, layout: PickleLayout = "parc", unit: LengthUnit = "m"
 ) -> None:
@@ -74,9 +83,8 @@ def save_clip(
     All but `.motion` and the paper's `.pkl` need the character.
     """
     path = Path(path)
+    check_writable(path)
     suffix = path.suffix.lower()
-    if suffix not in WRITABLE:
-        raise FormatError(f"{path.name}: cannot write '{path.suffix}'; known are {', '.join(WRITABLE)}")
     if suffix == ".motion":
         data = write_native(clip)
     elif suffix != ".pkl":
