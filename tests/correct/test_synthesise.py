@@ -95,6 +95,15 @@ def test_refused_terrains_say_why(generator: Generator, tmp_path: Path) -> None:
         SynthesisSettings(candidates=1, keep=2)
 
 
+def test_a_unit_of_crowded_boxes_mixes_their_kinds(generator: Generator) -> None:
+    settings = replace(TINY, ground="crowded", terrains_per_unit=6, candidates=1, optimise=None, mirrored=False)
+    clips, refused = synthesise_unit(generator, 1, 0, 1, settings)
+    sizes = {tuple(clip.terrain.heights.shape) for clip in clips}
+    assert len(clips) + len(refused) == 6 and sizes == {(16, 16), (24, 24)}
+    deep = [float(clip.terrain.heights.min()) for clip in clips if clip.terrain.heights.shape[0] == 24]
+    assert all(floor == -2.0 for floor in deep), "boxes leave some of the deep floor bare"
+
+
 def test_only_motions_that_arrive_are_kept_and_they_are_those_that_were_rolled_out() -> None:
     """On flat ground, with time for some of the paths only."""
     model = Generator.load(shipped_generator(), humanoid())

@@ -4,7 +4,16 @@ import torch
 from scipy.ndimage import binary_opening
 
 from parc.errors import TerrainError
-from parc.terrain.procedural import RandomBoxes, RandomWalks, flatten_blocks, random_boxes, random_slice, random_walks
+from parc.terrain.procedural import (
+    CROWDED,
+    RandomBoxes,
+    RandomWalks,
+    crowded_boxes,
+    flatten_blocks,
+    random_boxes,
+    random_slice,
+    random_walks,
+)
 from parc.terrain.terrain import Terrain
 
 
@@ -16,6 +25,20 @@ def draw(seed: int) -> np.random.Generator:
 def test_the_seed_decides(make):
     assert torch.equal(make(draw(3)).heights, make(draw(3)).heights)
     assert not torch.equal(make(draw(3)).heights, make(draw(4)).heights)
+
+
+def test_crowded_boxes_are_of_each_kind_and_harder_than_plain_ones():
+    """A step up of more than half a metre beside a cell: between how many pairs of neighbours."""
+    made = [crowded_boxes(draw(seed)) for seed in range(60)]
+    assert torch.equal(made[7].heights, crowded_boxes(draw(7)).heights)
+    assert {tuple(t.heights.shape) for t in made} == {kind.size for kind in CROWDED}
+
+    def steep(kind: RandomBoxes) -> float:
+        heights = torch.stack([random_boxes(kind, draw(seed)).heights for seed in range(30)])
+        return float((heights.diff(dim=1).abs() > 0.5).float().mean())
+
+    plain, *crowded = (steep(kind) for kind in CROWDED)
+    assert min(crowded) > 1.5 * plain
 
 
 @pytest.mark.parametrize("size", [(16, 16), (15, 9), (1, 1), (2, 31)])

@@ -38,16 +38,10 @@ from parc.generate.trainer import Trainer
 from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
 from parc.run.log import MetricsLog
-from parc.terrain.procedural import RandomBoxes
+from parc.terrain.procedural import CROWDED, RandomBoxes
 
 _log = logging.getLogger("parc.practise")
 PRACTICE = "practice.json"
-
-CROWDED = (
-    RandomBoxes(),
-    RandomBoxes(size=(24, 24), boxes=40, side=(2, 5), ground=-2.0),
-    RandomBoxes(size=(24, 24), boxes=30, side=(3, 7), ground=-2.0),
-)
 
 
 def _synthesis() -> SynthesisSettings:

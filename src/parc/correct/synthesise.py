@@ -35,14 +35,15 @@ from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
 from parc.run.workers import LOCAL, Workers
 from parc.terrain.course import parkour_park
-from parc.terrain.procedural import RandomBoxes, random_boxes, random_slice
+from parc.terrain.procedural import RandomBoxes, crowded_boxes, random_boxes, random_slice
 from parc.terrain.terrain import Terrain
 
 
 @dataclass(frozen=True)
 class SynthesisSettings:
-    ground: Literal["boxes", "course"] = "boxes"
-    """random boxes (the paper's iterations 1 and 2) or slices of the 100 x 100 course (3 and 4)"""
+    ground: Literal["boxes", "crowded", "course"] = "boxes"
+    """random boxes (the paper's iterations 1 and 2), those and narrower, higher ones over a deep floor, or slices of the
+    100 x 100 course (3 and 4)"""
     boxes: RandomBoxes = field(default_factory=RandomBoxes)
     slice_size: tuple[int, int] = (16, 16)
     """cells"""
@@ -71,6 +72,8 @@ class SynthesisSettings:
 def make_ground(settings: SynthesisSettings, rng: np.random.Generator) -> Terrain:
     if settings.ground == "boxes":
         return random_boxes(settings.boxes, rng)
+    if settings.ground == "crowded":
+        return crowded_boxes(rng)
     return random_slice(parkour_park(), settings.slice_size, rng)
 
 

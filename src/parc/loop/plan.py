@@ -225,8 +225,11 @@ def gpu() -> LoopSettings:
         guard=_RECORDED,
         expected=Expected(380, 110, 1110, 40, 25),
     )
-    park = replace(plan.synthesis, settings=replace(plan.synthesis.settings, ground="course"))
-    return LoopSettings("gpu", (plan, plan, replace(plan, synthesis=park)), 4, shipped=True)
+    crowd, park = (
+        replace(plan, synthesis=replace(plan.synthesis, settings=replace(synthesis, ground=ground)))
+        for ground in ("crowded", "course")
+    )
+    return LoopSettings("gpu", (plan, crowd, park), 4, shipped=True)
 
 
 def paper() -> LoopSettings:

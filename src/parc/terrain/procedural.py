@@ -57,6 +57,19 @@ class RandomWalks:
     """side of a cell, m"""
 
 
+CROWDED = (
+    RandomBoxes(),
+    RandomBoxes(size=(24, 24), boxes=40, side=(2, 5), ground=-2.0),
+    RandomBoxes(size=(24, 24), boxes=30, side=(3, 7), ground=-2.0),
+)
+"""from the paper's training terrains to boxes so narrow and high, over so deep a floor, that few ways lead across"""
+
+
+def crowded_boxes(generator: np.random.Generator) -> Terrain:
+    """Boxes of one of the `CROWDED` kinds, each as likely as the others."""
+    return random_boxes(CROWDED[generator.integers(len(CROWDED))], generator)
+
+
 def random_boxes(settings: RandomBoxes, generator: np.random.Generator) -> Terrain:
     """The paper's Random Boxes: axis-aligned boxes, then each 2 x 2 window (stride 2) raised to its highest cell."""
     _check_size(settings.size)
