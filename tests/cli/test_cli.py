@@ -301,9 +301,9 @@ def test_wrong_numbers_and_names_get_one_sentence_before_any_work(
     for words, told in (
         (["correct", str(motion_file), "-o", str(tmp_path / "c.motion"), "--step-size", "-1"], "the step size is -1.0"),
         (["correct", str(motion_file), "-o", str(tmp_path / "c.motion"), "--step-size", "nan"], "the step size is nan"),
-        (["correct", str(motion_file), "-o", str(tmp_path / "c.doc")], "c.doc: cannot write '.doc'"),
-        (["generate", str(terrain_file), "-o", str(tmp_path / "p.xyz")], "p.xyz: cannot write '.xyz'"),
-        (["track", str(motion_file), "-o", str(tmp_path / "t.xyz")], "t.xyz: cannot write '.xyz'"),
+        (["correct", "not looked for", "-o", str(tmp_path / "c.doc")], "c.doc: cannot write '.doc'"),
+        (["generate", "not looked for", "-o", str(tmp_path / "p.xyz")], "p.xyz: cannot write '.xyz'"),
+        (["track", "not looked for", "-o", str(tmp_path / "t.xyz")], "t.xyz: cannot write '.xyz'"),
         (["terrain", "make", "boxes", "-o", str(out), "--height", "2", "-2"], "heights from 2.0 to -2.0 m"),
         (["terrain", "make", "walks", "-o", str(out), "--height", "nan", "nan"], "heights from nan to nan m"),
         (["terrain", "make", "boxes", "-o", str(out), "--size", "9000000", "9000000"], "more memory than there is"),
