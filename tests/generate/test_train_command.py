@@ -46,11 +46,14 @@ def test_one_that_is_told_to_stop_saves_its_last_step(tmp_path: Path) -> None:
 
     reached = 0
     for number in (signal.SIGINT, signal.SIGTERM):
-        process = subprocess.Popen([sys.executable, "-m", "parc", *words], stderr=subprocess.PIPE, text=True)
-        while len(steps()) < reached + 2 and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(number)
-        said = process.communicate(timeout=60)[1]
+        with subprocess.Popen([sys.executable, "-m", "parc", *words], stderr=subprocess.PIPE, text=True) as process:
+            while len(steps()) < reached + 2 and process.poll() is None:
+                time.sleep(0.05)
+            process.send_signal(number)
+            try:
+                said = process.communicate(timeout=60)[1]
+            finally:
+                process.kill()
         assert process.returncode == 130, said
         seen = steps()
         assert seen == list(range(1, len(seen) + 1)) and len(seen) >= reached + 2, "it went on where it stopped"
