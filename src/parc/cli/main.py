@@ -69,6 +69,7 @@ COMMANDS = {
     "evaluate blending": _Entry("evaluate", "EvaluateBlending", "the blending sweep (Table 3)"),
     "evaluate traverse": _Entry("traverse", "EvaluateTraverse", "share of 50 + 50 unseen terrains crossed in physics"),
     "train-tracker": _Entry("train_tracker", "TrainTracker", "train the tracking controller"),
+    "average-trackers": _Entry("average_trackers", "AverageTrackers", "weights of trackers averaged: what training on forgot"),
     "track": _Entry("track", "Track", "a simulated character follows a motion"),
     "record": _Entry("record", "Record", "physics-corrected clips of a data set"),
     "export mjcf": _Entry("export", "ExportMjcf", "a character on a terrain for MuJoCo"),

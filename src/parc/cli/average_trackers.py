@@ -1,0 +1,47 @@
+"""`parc average-trackers`: the weights of several trackers of one ancestry, averaged."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from parc.cli.command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageTrackers(Command):
+    """Average the weights of a tracker and of the ones it was trained on from, to keep what training on has cost.
+
+    Settings, statistics and value function are those of the first. A test of the result is not optional: `parc evaluate tracker`.
+    """
+
+    trackers: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """trackers (.safetensors), or folders of a training; the one that was trained longest first"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """new folder for the actor, and for the first tracker's value function where there is one beside it"""
+    weights: tuple[float, ...] = ()
+    """share of each, in any unit; equal shares if not given"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.errors import ParcError, SettingsError
+        from parc.run.atomic import write_bytes_atomically
+        from parc.track.policy import load_actor, save_actor
+        from parc.track.train import ACTOR, CRITIC
+        from parc.track.weight_average import average_trackers
+
+        if len(self.trackers) < 2:
+            raise SettingsError(f"{len(self.trackers)} tracker was given, expected two or more to average")
+        if self.out.exists() and not (self.out.is_dir() and not any(self.out.iterdir())):
+            raise ParcError(f"'{self.out}' is there already; name a new folder")
+        character = humanoid()
+        files = [tracker / ACTOR if tracker.is_dir() else tracker for tracker in self.trackers]
+        weights = self.weights or (1.0,) * len(files)
+        average = average_trackers([load_actor(file, character) for file in files], weights)
+        save_actor(self.out / ACTOR, average.actor, character, average.contract, average.settings)
+        critic = files[0].with_name(CRITIC)
+        if critic.is_file():
+            write_bytes_atomically(self.out / CRITIC, critic.read_bytes())
+        shares = {str(file): weight / sum(weights) for file, weight in zip(files, weights, strict=True)}
+        return {"policy": str(self.out / ACTOR), "critic": critic.is_file(), "shares": shares}
