@@ -1,3 +1,5 @@
+import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +10,10 @@ from parc.character.character import Character
 from parc.cli.main import main
 from parc.errors import SettingsError
 from parc.physics.contract import Contract
+from parc.run.checkpoint import save_checkpoint
 from parc.track.policy import Actor, TrackerPolicy, TrainedActor, load_actor, save_actor
 from parc.track.settings import TrackerSettings
-from parc.track.weight_average import average_trackers
+from parc.track.weight_average import average_trackers, shares_of
 
 
 def tracker(character: Character, settings: TrackerSettings, seed: int) -> TrainedActor:
@@ -59,13 +62,22 @@ def test_a_tracker_averaged_with_itself_under_other_statistics_acts_as_before(
     torch.testing.assert_close(average.actor(rows_of(one)), one.actor(rows_of(one)), rtol=1e-3, atol=1e-4)
 
 
-def test_shares_are_those_of_the_weights(character: Character, tiny: TrackerSettings) -> None:
+def test_shares_are_those_of_the_weights_in_every_layer(character: Character, tiny: TrackerSettings) -> None:
+    trackers = [tracker(character, tiny, seed) for seed in range(3)]
+    statistics = trackers[0].actor.normalizer
+    trackers = [replace(t, actor=Actor(statistics, t.actor.network, t.actor.symmetry)) for t in trackers]
+    average = average_trackers(trackers, [5.0, 2.0, 1.0]).actor.network.state_dict()
+    networks = [t.actor.network.state_dict() for t in trackers]
+    for name, tensor in average.items():
+        torch.testing.assert_close(tensor, 0.625 * networks[0][name] + 0.25 * networks[1][name] + 0.125 * networks[2][name])
+        assert (tensor - networks[0][name]).abs().max() > 0.01, name
+
+
+def test_statistics_are_those_of_the_first(character: Character, tiny: TrackerSettings) -> None:
     one, two = tracker(character, tiny, 0), tracker(character, tiny, 1)
-    average = average_trackers([one, two], [6.0, 2.0])
-    expected = 0.75 * one.actor.network.last.weight + 0.25 * two.actor.network.last.weight
-    torch.testing.assert_close(average.actor.network.last.weight, expected)
-    torch.testing.assert_close(average.actor.normalizer.mean, one.actor.normalizer.mean)
-    assert (one.actor.network.last.weight - average.actor.network.last.weight).abs().max() > 0.01
+    statistics = average_trackers([one, two], [1.0, 1.0]).actor.normalizer
+    assert torch.equal(statistics.mean, one.actor.normalizer.mean)
+    assert torch.equal(statistics.variance, one.actor.normalizer.variance)
 
 
 def test_averaging_leaves_the_trackers_alone(character: Character, tiny: TrackerSettings) -> None:
@@ -76,33 +88,87 @@ def test_averaging_leaves_the_trackers_alone(character: Character, tiny: Tracker
     assert torch.equal(two.actor(rows_of(one)), before[1])
 
 
-def test_strangers_are_refused(character: Character, tiny: TrackerSettings) -> None:
+def test_trackers_that_are_not_alike_are_refused(character: Character, tiny: TrackerSettings) -> None:
     one = tracker(character, tiny, 0)
+    action = replace(one, settings=replace(tiny, action=replace(tiny.action, hold=0.123)))
+    observation = replace(one, settings=replace(tiny, observation=replace(tiny.observation, held=not tiny.observation.held)))
+    for other in (action, observation):
+        with pytest.raises(SettingsError, match="observations or actions"):
+            average_trackers([one, other], [1.0, 1.0])
     with pytest.raises(SettingsError, match="networks"):
         average_trackers([one, tracker(character, replace(tiny, policy=replace(tiny.policy, hidden=(8,))), 1)], [1.0, 1.0])
     with pytest.raises(SettingsError, match="worlds"):
         average_trackers([one, replace(one, contract=replace(one.contract, substeps=3))], [1.0, 1.0])
-    for weights in ([1.0], [1.0, 0.0], [1.0, float("nan")], [1.0, -1.0]):
-        with pytest.raises(SettingsError, match="weights of 2 trackers"):
-            average_trackers([one, one], weights)
 
 
-def test_the_command_writes_a_tracker_that_can_be_trained_on(
-    character: Character, tiny: TrackerSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exploration_in_training_makes_no_difference(character: Character, tiny: TrackerSettings) -> None:
+    one = tracker(character, tiny, 0)
+    bolder = replace(one, settings=replace(tiny, policy=replace(tiny.policy, std=2 * tiny.policy.std)))
+    torch.testing.assert_close(average_trackers([one, bolder], [1.0, 1.0]).actor(rows_of(one)), one.actor(rows_of(one)))
+
+
+def test_weights_float16_cannot_hold_are_refused(character: Character, tiny: TrackerSettings) -> None:
+    one, far = tracker(character, tiny, 0), tracker(character, tiny, 1)
+    far.actor.normalizer.variance[:5] = 1e14
+    with pytest.raises(SettingsError, match="too far apart"):
+        average_trackers([far, one], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "weights, count",
+    [
+        ([1.0], 2),
+        ([1.0, 0.0], 2),
+        ([1.0, math.nan], 2),
+        ([1.0, -1.0], 2),
+        ([1.0, math.inf], 2),
+        ([1e308, 1e308], 2),
+        ([1.0], 1),
+        ([], 0),
+    ],
+)
+def test_weights_that_make_no_average_are_refused(weights: list[float], count: int) -> None:
+    with pytest.raises(SettingsError, match=r"expected|needs two"):
+        shares_of(weights, count)
+
+
+@pytest.fixture
+def trained(character: Character, tiny: TrackerSettings, tmp_path: Path) -> Path:
+    """Folders new and old, as of two trainings; the new one with its value function."""
     for seed, name in enumerate(("new", "old")):
         one = tracker(character, tiny, seed)
         save_actor(tmp_path / name / "actor.safetensors", one.actor, character, one.contract, one.settings)
-    (tmp_path / "new" / "critic.safetensors").write_bytes(b"value function")
-    old = str(tmp_path / "old" / "actor.safetensors")
-    call = ["average-trackers", str(tmp_path / "new"), old, "-o", str(tmp_path / "both"), "--weights", "4", "1"]
-    assert main(call) == 0
-    average, new = (
-        load_actor(tmp_path / "both" / "actor.safetensors", character),
-        load_actor(tmp_path / "new/actor.safetensors", character),
-    )
-    assert torch.equal(average.actor.normalizer.mean, new.actor.normalizer.mean)
-    assert (tmp_path / "both" / "critic.safetensors").read_bytes() == b"value function"
-    for wrong in (call, ["average-trackers", old, "-o", str(tmp_path / "one")]):
-        assert main(wrong) == 2
+    policy = TrackerPolicy(character, tiny, "cpu")
+    flat = torch.cat([p.detach().flatten() for p in policy.critic.parameters()])
+    save_checkpoint(tmp_path / "new" / "critic.safetensors", {"critic": flat}, {"character": character.fingerprint})
+    return tmp_path
+
+
+def test_the_command_writes_the_average(character: Character, trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new, old, both = trained / "new", trained / "old" / "actor.safetensors", trained / "both"
+    assert main(["average-trackers", str(new), str(old), "-o", str(both), "--weights", "4", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["share"] for row in told["shares"]] == pytest.approx([0.8, 0.2])
+    parts = [load_actor(file, character) for file in (new / "actor.safetensors", old)]
+    expected, average = average_trackers(parts, [0.8, 0.2]).actor, load_actor(both / "actor.safetensors", character).actor
+    rows = rows_of(parts[0])
+    torch.testing.assert_close(average(rows), expected(rows), rtol=1e-2, atol=1e-2)
+    assert (average(rows) - parts[0].actor(rows)).abs().max() > 0.1
+    assert (both / "critic.safetensors").read_bytes() == (new / "critic.safetensors").read_bytes()
+
+
+def test_the_command_refuses_and_leaves_alone_what_is_there(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new, old = str(trained / "new"), str(trained / "old")
+    before = (trained / "old" / "actor.safetensors").read_bytes()
+    for wrong in (
+        [new, old, "-o", old],
+        [new, "-o", str(trained / "one")],
+        [new, str(trained / "none"), "-o", str(trained / "two")],
+    ):
+        assert main(["average-trackers", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+    assert (trained / "old" / "actor.safetensors").read_bytes() == before
+    (trained / "new" / "critic.safetensors").write_bytes(b"no value function")
+    assert main(["average-trackers", new, old, "-o", str(trained / "three")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (trained / "three").exists()

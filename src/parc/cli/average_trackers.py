@@ -25,23 +25,28 @@ class AverageTrackers(Command):
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
-        from parc.errors import ParcError, SettingsError
+        from parc.errors import ParcError
         from parc.run.atomic import write_bytes_atomically
         from parc.track.policy import load_actor, save_actor
-        from parc.track.train import ACTOR, CRITIC
-        from parc.track.weight_average import average_trackers
+        from parc.track.train import ACTOR, CHECKPOINT, CRITIC
+        from parc.track.weight_average import average_trackers, shares_of
+        from parc.traverse.critic import Critic
 
-        if len(self.trackers) < 2:
-            raise SettingsError(f"{len(self.trackers)} tracker was given, expected two or more to average")
-        if self.out.exists() and not (self.out.is_dir() and not any(self.out.iterdir())):
-            raise ParcError(f"'{self.out}' is there already; name a new folder")
+        shares = shares_of(self.weights or (1.0,) * len(self.trackers), len(self.trackers))
+        if any((self.out / name).exists() for name in (ACTOR, CHECKPOINT)):
+            raise ParcError(f"'{self.out}' holds a tracker already; name a new folder")
         character = humanoid()
         files = [tracker / ACTOR if tracker.is_dir() else tracker for tracker in self.trackers]
-        weights = self.weights or (1.0,) * len(files)
-        average = average_trackers([load_actor(file, character) for file in files], weights)
-        save_actor(self.out / ACTOR, average.actor, character, average.contract, average.settings)
+        average = average_trackers([load_actor(file, character) for file in files], shares)
         critic = files[0].with_name(CRITIC)
-        if critic.is_file():
+        if critic.is_file():  # first, so that a folder with an actor is whole
+            Critic.load(critic, average)
             write_bytes_atomically(self.out / CRITIC, critic.read_bytes())
-        shares = {str(file): weight / sum(weights) for file, weight in zip(files, weights, strict=True)}
-        return {"policy": str(self.out / ACTOR), "critic": critic.is_file(), "shares": shares}
+        save_actor(self.out / ACTOR, average.actor, character, average.contract, average.settings)
+        told = [{"tracker": str(file), "share": share} for file, share in zip(files, shares, strict=True)]
+        return {"policy": str(self.out / ACTOR), "critic": critic.is_file(), "shares": told}
+
+    def show(self, result: dict[str, Any]) -> None:
+        for row in result["shares"]:
+            print(f"{row['share']:.3f}  {row['tracker']}")
+        print(f"to {result['policy']}" + (" and the first one's value function beside it" if result["critic"] else ""))
