@@ -1,8 +1,8 @@
 """The models in the box: what commands use when no file is named; all weights float16.
 
 generator.safetensors is the motion generator, tracker.safetensors the tracking policy with its physical contract, and
-critic.safetensors the tracker's value function, which only training on needs. motions/ is a data set that the tracker has
-recorded in simulation: where a loop starts if it is given no other.
+critic.safetensors the tracker's value function, for training on and for the choice among plans in `parc traverse` and `live`.
+motions/ is a data set that a tracker has recorded in simulation: where a loop starts if it is given no other.
 """
 
 from pathlib import Path
