@@ -2,6 +2,9 @@
 
 Stored with the weights and compared at load: a policy trained at 120 Hz with doubled torque limits fails silently at 60 Hz
 or with single limits (measured: 71 % success falls to 25 % and 21 %).
+
+The body of the defaults is an honest one: its motors' limits hold for the whole PD torque, its bodies collide with each other,
+and all of its joints have stops. Contracts stored before say nothing of these and mean the opposite (`Contract.completed`).
 """
 
 import math
@@ -16,6 +19,9 @@ _UNSAID = {
     "contact_depth": 0.001,
     "contact_margin": 0.0,
     "damping_as_inertia": False,
+    "damping_in_limit": False,
+    "self_collision": False,
+    "ball_stops": False,
 }
 """what contracts stored before these were part of them mean"""
 
@@ -30,7 +36,7 @@ class Contract:
     """policy steps a second"""
     substeps: int = 4
     """physics steps a policy step: 120 Hz"""
-    torque_scale: float = 3.0
+    torque_scale: float = 1.0
     """times the character's torque limits"""
     gain_scale: float = 1.0
     """times the character's PD gains"""
@@ -48,8 +54,18 @@ class Contract:
     damping_as_inertia: bool = True
     """the step's implicit joint damping is part of the inertia that contact forces are computed with (`parc.physics.model`);
     without it feet rattle and slide in half of their contacts"""
+    damping_in_limit: bool = True
+    """the torque limit bounds the whole of kp e - kd v, as in the paper's simulator; else kp e alone, and the damping acts beside
+    it: a knee of 150 N m then has nothing left at 3 rad/s (people reach 15 when they jump)"""
+    self_collision: bool = True
+    """bodies that are no neighbours collide with each other"""
+    ball_stops: bool = True
+    """ball joints have stops at the ends of their ranges; hinges always have"""
     character: str = ""
     """fingerprint of the character"""
+    excluded_contacts: tuple[str, ...] = ()
+    """pairs of bodies that do not collide although they are no neighbours, because they overlap in the zero pose: "a/b";
+    found from the character's geometry (`parc.physics.model.sealed_contract`)"""
 
     def __post_init__(self) -> None:
         rates, scales = (self.control_hz, self.substeps), (self.torque_scale, self.gain_scale, self.friction)
@@ -64,6 +80,11 @@ class Contract:
                 f"contact_impedance is {self.contact_impedance}, contact_time {self.contact_time} s, contact_depth "
                 f"{self.contact_depth} m, contact_margin {self.contact_margin} m; expected two rising numbers between 0 and 1, "
                 "times and depths above 0, a margin from 0 to 2 cm"
+            )
+
+        if self.damping_in_limit and not self.damping_as_inertia:
+            raise SettingsError(
+                "damping_in_limit is on and damping_as_inertia off; a motor that loses its damping blows up, so use both"
             )
 
     @staticmethod

@@ -4,29 +4,32 @@ A joint of three axes is a ball with three geared position motors: motor k pulls
 of the joint's rotation to its target, so targets have the character's DoF layout. One axis is a hinge, two are two
 hinges in sequence.
 
-The motor is PD in two halves. kp is an actuator whose torque is clamped to the limit; kd is *passive joint damping*, which
-the implicit integrator sees at every step. A damped actuator instead loses its implicit damping the moment it saturates,
-and blows up at 120 Hz (34 of 64 worlds, against none).
+The motor is PD, and its limit bounds the whole torque: clip(kp (target - q) - kd v, +- limit). Stepped explicitly, kd blows up at
+120 Hz, so h kd is put into the joint's armature: where the motor is not saturated, this *is* the step with implicit damping, to
+the digit; where it is, the limit is the limit, and the armature keeps it stable. Contact forces are computed with that same
+inertia, so contacts stay consistent. (MuJoCo's implicit integrators solve for contacts with the inertia M and step with M + h D,
+which dilutes what contacts asked for by a tenth: feet bounce and slide.)
 
-Contact forces have to know that damping. MuJoCo's implicit integrators solve for contacts with the inertia M and then step with
-M + h D, which dilutes what the contacts asked for by M / (M + h D): a tenth, for a foot of 0.03 kg m2 with D = 40 and
-h = 1/120. Feet bounce and slide (51 % of contact frames, 3.4 mm deep, with a policy that holds still). So h D is put into the
-joints' armature and the damping is stepped explicitly: without contacts the same step to the digit, with them a consistent one
-(1.3 %, 0.1 mm, the same policy), and cheaper.
+Contracts from before (`damping_in_limit` off) clamp kp alone and leave kd as passive damping of the joint, which the limit does
+not bound: such a body is slow, and needs three times the torque to jump half as high.
 
 The ground is a window of boxes around the character, static geoms 0 .. 48 of the model, which the engines move
-(`parc.physics.window`). Bodies touch the ground and not each other.
+(`parc.physics.window`). Bodies touch the ground and, with `self_collision`, each other: every pair but neighbours (a joint
+between them) and those whose shapes overlap in the zero pose (`parc.character.self_distance.self_pairs`).
 
-Limits: hinges have MuJoCo's soft limits. Balls have none: their three intervals are bounds on an exponential map, which
-MuJoCo cannot express, and a policy keeps inside them by its targets.
+Limits: hinges have MuJoCo's soft limits. Those of a ball are three intervals of an exponential map, which MuJoCo cannot express.
+So each end of each interval gets a *stop*, a one-sided spring and damper: an actuator without a control, whose torque
+clip(k (end - q) - d v, -most, 0) can only push back. Stops come after the motors, two for each coordinate of a ball.
 """
 
+import itertools
 from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from parc.character.character import Body, Character
+from parc.character.self_distance import self_pairs
 from parc.character.shape import Capsule, Shape, Sphere
 from parc.errors import CharacterError
 from parc.motion.qpos import joint_names
@@ -38,19 +41,55 @@ WINDOW = 7
 HALF_HEIGHT = 3.0
 """m; a column of ground is a box of twice this height, so relief of up to 6 m inside the window is solid"""
 SOLVER_ITERATIONS = 10
+STOP_STIFFNESS, STOP_DAMPING = 0.8, 0.9
+"""of a stop, in armature / h^2 and armature / h: an explicit step is stable while the first is under 4 - 2 x the second"""
+STOP_TORQUE = 3.0
+"""times the character's torque limit: the most a stop gives"""
 _BODY_BIT, _GROUND_BIT = 1, 2
 _SENSOR_SLOTS = 16
 """contacts one body can have with the ground before Warp's sensor stops sorting them (the found flag stays right)"""
 
 
 def sealed_contract(character: Character, contract: Contract) -> Contract:
-    """The contract with the character's fingerprint in it; refuses one made for another character."""
+    """The contract with the character's fingerprint and its excluded contacts in it; refuses one made for another character."""
     if contract.character not in ("", character.fingerprint):
         raise ContractError(
             f"the contract is for the character with fingerprint {contract.character}, "
             f"'{character.name}' has {character.fingerprint}"
         )
-    return replace(contract, character=character.fingerprint)
+    excluded = excluded_contacts(character) if contract.self_collision else ()
+    if contract.excluded_contacts not in ((), excluded):
+        raise ContractError(
+            f"the contract excludes the contacts {', '.join(contract.excluded_contacts)}; those of '{character.name}' that "
+            f"overlap at rest are {', '.join(excluded) or 'none'}"
+        )
+    return replace(contract, character=character.fingerprint, excluded_contacts=excluded)
+
+
+def excluded_contacts(character: Character) -> tuple[str, ...]:
+    """Pairs "a/b" of bodies that overlap in the zero pose although no joint is between them."""
+    allowed, names = set(self_pairs(character)), character.names
+    return tuple(
+        f"{names[i]}/{names[j]}"
+        for i, j in itertools.combinations(range(len(character)), 2)
+        if (i, j) not in allowed and not _are_neighbours(character, i, j)
+    )
+
+
+def _are_neighbours(character: Character, i: int, j: int) -> bool:
+    """Whether MuJoCo sees one body, or parent and child: a body without a joint is a part of its parent."""
+
+    def whole(body: int) -> int:
+        while body and not character.bodies[body].joint.dof:
+            body = character.parents[body]
+        return body
+
+    first, second = whole(i), whole(j)
+    return (
+        first == second
+        or (second > 0 and whole(character.parents[second]) == first)
+        or (first > 0 and whole(character.parents[first]) == second)
+    )
 
 
 def build_model(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjModel:
@@ -106,7 +145,7 @@ def add_ground_box(
 
 
 def add_character(spec: mujoco.MjSpec, character: Character, contract: Contract) -> None:
-    """Bodies, joints, motors; the free root first, then joints and motors in body order."""
+    """Bodies, joints, motors, stops; the free root first, then joints and motors in body order, then the stops of balls."""
     added: list[mujoco.MjsBody] = []
     for body in character.bodies:
         parent = spec.worldbody if body.parent < 0 else added[body.parent]
@@ -118,7 +157,14 @@ def add_character(spec: mujoco.MjSpec, character: Character, contract: Contract)
             _add_joint(spec, node, body, contract)
         for shape in body.shapes:
             geom = _add_shape(node, shape)
-            _set_contact(geom, contract, _BODY_BIT, _GROUND_BIT)
+            _set_contact(geom, contract, _BODY_BIT, _GROUND_BIT | (_BODY_BIT if contract.self_collision else 0))
+    if contract.ball_stops:
+        for body in character.bodies[1:]:
+            if body.joint.is_ball:
+                _add_stops(spec, body, contract)
+    for pair in excluded_contacts(character) if contract.self_collision else ():
+        first, second = pair.split("/")
+        spec.add_exclude(bodyname1=first, bodyname2=second)
 
 
 def compile_spec(spec: mujoco.MjSpec, character: Character) -> mujoco.MjModel:
@@ -139,9 +185,8 @@ def root_height(character: Character) -> float:
 
 def _add_joint(spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body, contract: Contract) -> None:
     joint, names = body.joint, joint_names(body)
-    damping = joint.damping * contract.gain_scale
-    inertia = damping * contract.timestep if contract.damping_as_inertia else 0.0
-    shared = {"damping": damping, "armature": joint.armature + inertia}
+    passive = 0.0 if contract.damping_in_limit else joint.damping * contract.gain_scale
+    shared = {"damping": passive, "armature": _armature(body, contract)}
     if joint.is_ball:
         if not np.allclose(joint.axes, np.eye(3)):
             raise CharacterError(f"the ball joint of '{body.name}' has axes {joint.axes}, expected x, y and z")
@@ -156,6 +201,13 @@ def _add_joint(spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body, contract: 
         _add_motor(spec, name, body, (1.0, 0.0, 0.0), contract)
 
 
+def _armature(body: Body, contract: Contract) -> float:
+    """kg m2, with the step's damping h kd in it (see the module's docstring)."""
+    joint = body.joint
+    damping = joint.damping * contract.gain_scale if contract.damping_as_inertia else 0.0
+    return joint.armature + damping * contract.timestep
+
+
 def _add_motor(spec: mujoco.MjSpec, joint_name: str, body: Body, gear: tuple | np.ndarray, contract: Contract) -> None:
     limit = body.joint.torque_limit * contract.torque_scale
     motor = spec.add_actuator(
@@ -165,7 +217,34 @@ def _add_motor(spec: mujoco.MjSpec, joint_name: str, body: Body, gear: tuple | n
         forcelimited=True,
         forcerange=(-limit, limit),
     )
-    motor.set_to_position(kp=body.joint.stiffness * contract.gain_scale)
+    damping = body.joint.damping if contract.damping_in_limit else 0.0
+    motor.set_to_position(kp=body.joint.stiffness * contract.gain_scale, kv=damping * contract.gain_scale)
+
+
+def _add_stops(spec: mujoco.MjSpec, body: Body, contract: Contract) -> None:
+    """A one-sided spring and damper at each end of each coordinate's range, as stiff as an explicit step allows."""
+    armature, joint = _armature(body, contract), body.joint
+    if armature <= 0:
+        raise CharacterError(f"the ball joint of '{body.name}' has neither armature nor damping, so its range cannot be held")
+    stiffness = STOP_STIFFNESS * armature / contract.timestep**2
+    damping = STOP_DAMPING * armature / contract.timestep
+    most = STOP_TORQUE * joint.torque_limit
+    name = joint_names(body)[0]
+    for gear, low, high in zip(np.eye(3), joint.lower, joint.upper, strict=True):
+        if not low < high:
+            continue
+        for end, torque in ((low, (0.0, most)), (high, (-most, 0.0))):
+            stop = spec.add_actuator(
+                trntype=mujoco.mjtTrn.mjTRN_JOINT,
+                target=name,
+                gear=(*gear, 0.0, 0.0, 0.0),
+                forcelimited=True,
+                forcerange=torque,
+                gaintype=mujoco.mjtGain.mjGAIN_FIXED,
+                biastype=mujoco.mjtBias.mjBIAS_AFFINE,
+            )
+            stop.gainprm[0] = 0.0
+            stop.biasprm[:3] = (stiffness * end, -stiffness, -damping)
 
 
 def _bottom(shape: Shape) -> float:

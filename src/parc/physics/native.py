@@ -79,7 +79,7 @@ class NativeWorld(World):
         diverged |= ~np.isfinite(wanted).all(-1)
         moving = ~(diverged | self.idle.numpy())
         good_qpos, good_qvel = self._qpos.copy(), self._qvel.copy()
-        self._ctrl[...] = wanted
+        self._ctrl[:, : self.character.num_dof] = wanted  # stops of balls have no control
         self._move_windows()
         failed = self._run(moving)
 
