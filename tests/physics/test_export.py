@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from parc.character.humanoid import humanoid
+from parc.character.mjcf import character_from_mjcf
 from parc.dataset.stroll import stroll
 from parc.path.path import TerrainPath
+from parc.physics.contract import Contract
 from parc.physics.export import export_mjcf, merge_plateaus
 from parc.terrain.terrain import Terrain
 
@@ -60,3 +62,14 @@ def test_a_motion_begins_at_the_keyframe(tmp_path):
     np.testing.assert_allclose(data.xpos[1:], clip.motion.body_poses(humanoid()).pos[0].numpy(), atol=1e-4)
     ahead = clip.motion.root_pos[1] - clip.motion.root_pos[0]
     np.testing.assert_allclose(data.qvel[:3], clip.motion.fps * ahead.numpy(), atol=0.2)
+
+
+def test_the_exported_body_has_the_motors_of_the_contract(tmp_path):
+    """Read again as a character, every joint has the gains and the limit it had; the stops of its balls are no motors."""
+    export_mjcf(humanoid(), Terrain.flat((3, 3)), tmp_path / "scene.xml", Contract(torque_scale=1.5))
+    again = character_from_mjcf(tmp_path / "scene.xml").character
+    for ours, theirs in zip(humanoid().bodies[1:], again.bodies[1:], strict=True):
+        assert theirs.name == ours.name
+        if ours.joint.dof:
+            read = (theirs.joint.stiffness, theirs.joint.damping, theirs.joint.torque_limit)
+            assert read == pytest.approx((ours.joint.stiffness, ours.joint.damping, 1.5 * ours.joint.torque_limit))

@@ -73,6 +73,8 @@ def _actuators(model: mujoco.MjModel, joint: int) -> tuple[float, float, float]:
         drives = mujoco.mjtTrn(int(model.actuator_trntype[a])) in on_joint and model.actuator_trnid[a, 0] == joint
         if not drives or model.actuator_gaintype[a] != mujoco.mjtGain.mjGAIN_FIXED:
             continue
+        if model.actuator_gainprm[a, 0] == 0:  # obeys no control: a spring, or a stop at the end of a range
+            continue
         outputs = model.actuator_outadr[a] + np.arange(model.actuator_outnum[a])
         gear = float(np.linalg.norm(model.actuator_gear[outputs, :3], axis=-1).max())
         limits = []

@@ -44,8 +44,8 @@ except ImportError as error:
         f"physics on the GPU needs MuJoCo Warp ({error}); install it with: pip install 'parc-motion[gpu]', or use the device cpu"
     ) from error
 
-CONSTRAINTS_PER_WORLD = 160
-"""rows of the solver a world may use; the most seen in parkour training is 116, without a contact margin, which adds some"""
+CONSTRAINTS_PER_WORLD = 192
+"""rows of the solver a world may use; parkour training needs up to 116 for the ground, a body that lies on itself some more"""
 CONTACTS_PER_WORLD = 12
 """of the buffer that all worlds share; the average is 4.5"""
 SPARE_CONTACTS = 256

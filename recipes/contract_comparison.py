@@ -1,0 +1,177 @@
+"""Trackers from nothing under different physical contracts, side by side on one GPU: what does each body learn in the same time?
+
+    python recipes/contract_comparison.py CLIPS -o OUT --seconds 1000
+
+Every arm is a process of its own with the default tracker settings and its own `Contract`; all train at the same time, for the
+same seconds, on the same clips. Then each follows every clip from its first frame on native MuJoCo with the mean action, and
+what the bodies did is measured. OUT/table.json and OUT/table.md hold a row for each arm:
+
+    success          % of clips tracked to within two frames of their end, native MuJoCo (Warp: at the end of training)
+    joint error      m, root-relative, mean over the tracked steps
+    take-off         m/s, upward speed of the centre of mass at the jumps that were tracked, and that of the same reference jumps
+    run              speed of tracked runs / speed of their references
+    self pen         % of simulated frames with bodies that are no neighbours more than 1 cm inside each other
+    joint limits     % of simulated frames with a joint coordinate more than 5 degrees outside its range
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import torch
+
+from parc.character import Character, humanoid
+from parc.character.inertia import centre_of_mass
+from parc.dataset.clip import Clip
+from parc.dataset.read import read_clips
+from parc.metrics import measure_clips
+from parc.metrics.batch import ClipBatch
+from parc.metrics.flight import airborne
+from parc.physics.contract import Contract
+from parc.physics.native import NativeWorld
+from parc.run.atomic import write_bytes_atomically
+from parc.track.policy import load_actor
+from parc.track.settings import TrackerSettings
+from parc.track.simulate import TrackResult, track_clips
+from parc.track.train import ACTOR, TrainingPlan, train_tracker
+
+INSIDE = Contract(self_collision=False, ball_stops=False)
+ARMS = {
+    "damping outside, x3, 120 Hz": replace(INSIDE, damping_in_limit=False, torque_scale=3.0),
+    "inside, x1, 120 Hz": INSIDE,
+    "inside, x1.5, 120 Hz": replace(INSIDE, torque_scale=1.5),
+    "inside, x1, 240 Hz": replace(INSIDE, substeps=8),
+    "inside, x1.5, 240 Hz": replace(INSIDE, torque_scale=1.5, substeps=8),
+    "inside, x1, 120 Hz, self-collision, stops": Contract(),
+    "inside, x1.5, 120 Hz, self-collision, stops": Contract(torque_scale=1.5),
+}
+JUMP = 1.5
+"""m/s upwards at take-off from which a flight of the reference counts as a jump"""
+AROUND = 5
+"""frames before and after the take-off of a reference in which its own and the body's highest speed are looked for"""
+
+
+def train(arm: int, clips: list[Clip], out: Path, args: argparse.Namespace) -> None:
+    """One arm: train, follow all clips on native MuJoCo, measure, write the row."""
+    character, name = humanoid(), list(ARMS)[arm]
+    settings = replace(TrackerSettings.small() if args.device == "cpu" else TrackerSettings(), contract=ARMS[name])
+    plan = TrainingPlan(args.worlds, args.seconds, milestone_seconds=args.milestone, seed=args.seed, threads=args.threads)
+    on_gpu = train_tracker(character, clips, out, settings, plan, args.device)
+    row = {"arm": name, "warp_success": on_gpu.success, "warp_noisy": on_gpu.noisy_success, "warp_error": on_gpu.joint_error}
+    row |= {"samples": json.loads((out / "metrics.jsonl").read_text().splitlines()[-2]).get("samples")}
+    row |= measured(character, clips, out / ACTOR, args.threads)
+    write_bytes_atomically(out / "row.json", json.dumps(row, indent=1).encode())
+
+
+def measured(character: Character, clips: list[Clip], actor: Path, threads: int) -> dict[str, object]:
+    """Success, joint error and what the simulated motions are like, on native MuJoCo."""
+    trained = load_actor(actor, character)
+    by_cell: dict[float, list[Clip]] = {}
+    for clip in clips:
+        by_cell.setdefault(clip.terrain.cell if clip.terrain else 0.4, []).append(clip)
+    results: list[TrackResult] = []
+    for cell, group in by_cell.items():
+        world = NativeWorld(character, trained.contract, min(32, len(group)), threads, cell)
+        results += track_clips(trained, group, world)
+    moved = [replace(r.clip, motion=r.motion) for r in results if len(r.motion) > 3]
+    metrics = measure_clips(moved, character)
+    frames = sum(m["frames"] for m in metrics)
+    shares = {k: sum(m[k] * m["frames"] for m in metrics) / frames for k in ("self_pen_frames", "joint_limit_frames", "foot_skate")}
+    jumps = [pair for r in results for pair in take_offs(character, r)]
+    runs = [r for r in results if r.clip.provenance.skill == "run" and len(r.motion) > 15]
+    speed = [_travelled(r.motion.root_pos) / max(_travelled(r.clip.motion.root_pos[: len(r.motion)]), 1e-3) for r in runs]
+    return {
+        "success": sum(r.success for r in results) / len(results),
+        "joint_error": sum(r.joint_error for r in results) / len(results),
+        "tracked": sum(len(r.motion) for r in results) / sum(len(c.motion) for c in clips),
+        "jumps": len(jumps),
+        "take_off": sum(s for _, s in jumps) / max(len(jumps), 1),
+        "reference_take_off": sum(r for r, _ in jumps) / max(len(jumps), 1),
+        "runs": len(runs),
+        "run_speed": sum(speed) / max(len(speed), 1),
+        **shares,
+        "by_skill": _by_skill(results),
+    }
+
+
+def take_offs(character: Character, result: TrackResult) -> list[tuple[float, float]]:
+    """Upward speeds of the centre of mass (reference, body) at each jump of the reference that the body was still tracking."""
+    reference, body = result.clip, result.motion
+    free = airborne(ClipBatch.stack([reference], character))[0]
+    up = [centre_of_mass(character, m.body_poses(character))[:, 2].diff() * m.fps for m in (reference.motion, body)]
+    found = []
+    for start in (free[1:] & ~free[:-1]).nonzero().flatten().tolist():
+        around = slice(max(start - AROUND, 0), start + AROUND + 1)
+        if around.stop > len(up[1]) or not bool(free[start + 1 : start + 4].all()):
+            continue
+        wanted = float(up[0][around].max())
+        if wanted >= JUMP:
+            found.append((wanted, float(up[1][around].max())))
+    return found
+
+
+def _travelled(root: torch.Tensor) -> float:
+    return float(root[:, :2].diff(dim=0).norm(dim=-1).sum())
+
+
+def _by_skill(results: list[TrackResult]) -> dict[str, str]:
+    skills: dict[str, list[bool]] = {}
+    for r in results:
+        skills.setdefault(r.clip.provenance.skill or "none", []).append(r.success)
+    return {skill: f"{sum(won)}/{len(won)}" for skill, won in sorted(skills.items())}
+
+
+def table(rows: list[dict]) -> str:
+    columns = {
+        "success": ("success %", 100, 1), "warp_success": ("on Warp %", 100, 1), "joint_error": ("joint error m", 1, 4),
+        "take_off": ("take-off m/s", 1, 2), "reference_take_off": ("reference", 1, 2), "jumps": ("jumps", 1, 0),
+        "run_speed": ("run", 1, 3), "self_pen_frames": ("self pen %", 1, 2), "joint_limit_frames": ("joint limits %", 1, 2),
+        "samples": ("samples M", 1e-6, 0),
+    }  # fmt: skip
+    lines = ["| contract | " + " | ".join(title for title, _, _ in columns.values()) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in rows:
+        cells = [f"{factor * (row.get(key) or 0):.{digits}f}" for key, (_, factor, digits) in columns.items()]
+        lines.append(f"| {row['arm']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clips", type=Path)
+    parser.add_argument("-o", "--out", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=1000.0, help="of training, each")
+    parser.add_argument("--worlds", type=int, default=4096, help="simulated characters of each arm")
+    parser.add_argument("--milestone", type=float, default=300.0, help="s between evaluations")
+    parser.add_argument("--arms", type=int, nargs="*", help=f"which: {', '.join(f'{i} {n}' for i, n in enumerate(ARMS))}")
+    parser.add_argument("--arm", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--threads", type=int, default=2, help="of native MuJoCo, each")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    if args.arm is not None:
+        torch.set_num_threads(args.threads)
+        train(args.arm, read_clips(args.clips, humanoid()), args.out, args)
+        return
+    arms = args.arms if args.arms else list(range(len(ARMS)))
+    folders = [args.out / f"arm{i}" for i in arms]
+    jobs = []
+    for arm, folder in zip(arms, folders, strict=True):
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, __file__, str(args.clips), "-o", str(folder), "--arm", str(arm)]
+        for name in ("seconds", "worlds", "milestone", "device", "threads", "seed"):
+            command += [f"--{name}", str(getattr(args, name))]
+        jobs.append(subprocess.Popen(command, stderr=(folder / "log.txt").open("w")))
+    for job in jobs:
+        job.wait()
+    rows = [json.loads((f / "row.json").read_text()) for f in folders if (f / "row.json").exists()]
+    contracts = {name: asdict(contract) for name, contract in ARMS.items()}
+    write_bytes_atomically(args.out / "table.json", json.dumps({"rows": rows, "contracts": contracts}, indent=1).encode())
+    write_bytes_atomically(args.out / "table.md", (table(rows) + "\n").encode())
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
