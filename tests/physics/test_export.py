@@ -67,7 +67,7 @@ def test_a_motion_begins_at_the_keyframe(tmp_path):
 def test_the_exported_body_has_the_motors_of_the_contract(tmp_path):
     """Read again as a character, every joint has the gains and the limit it had; the stops of its balls are no motors."""
     export_mjcf(humanoid(), Terrain.flat((3, 3)), tmp_path / "scene.xml", Contract(torque_scale=1.5))
-    again = character_from_mjcf(tmp_path / "scene.xml").character
+    again = character_from_mjcf(tmp_path / "scene.xml")
     for ours, theirs in zip(humanoid().bodies[1:], again.bodies[1:], strict=True):
         assert theirs.name == ours.name
         if ours.joint.dof:
