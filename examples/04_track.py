@@ -10,9 +10,8 @@ from parc.character import humanoid
 from parc.dataset.stroll import stroll
 from parc.models import shipped_tracker
 from parc.path import plan_path
-from parc.physics.engine import make_world
 from parc.terrain import Terrain
-from parc.track import load_actor, track_clip
+from parc.track import Runner, load_actor
 from parc.view import compare
 
 out = Path("out/examples")
@@ -21,8 +20,7 @@ out.mkdir(parents=True, exist_ok=True)
 ground = Terrain.flat((16, 8))
 reference = stroll(ground, plan_path(ground, (1, 3), (12, 4)))
 policy = load_actor(shipped_tracker(), humanoid())
-world = make_world(humanoid(), policy.contract, num_worlds=1, device="cpu", threads=1)
-result = track_clip(policy, reference, world)
-print(f"followed to the end: {result.success}, joint error {result.joint_error:.3f} m")
-simulated = replace(reference, name="simulated", motion=result.motion)
+trace = Runner(policy, threads=1).follow([reference])
+print(f"followed to the end: {bool(trace.reached_end[0])}, joint error {float(trace.error[0]):.3f} m")
+simulated = replace(reference, name="simulated", motion=trace.motions[0])
 compare([reference, simulated], humanoid(), columns=5, labels=("reference", "simulated")).save(out / "tracked.png")

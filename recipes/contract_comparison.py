@@ -30,12 +30,12 @@ from parc.dataset.read import read_clips
 from parc.metrics import measure_clips
 from parc.metrics.batch import ClipBatch
 from parc.metrics.flight import airborne
+from parc.motion.motion import Motion
 from parc.physics.contract import Contract
-from parc.physics.native import NativeWorld
 from parc.run.atomic import write_bytes_atomically
+from parc.track.follow.runner import Runner, Trace
 from parc.track.policy import load_actor
 from parc.track.settings import TrackerSettings
-from parc.track.simulate import TrackResult, track_clips
 from parc.track.train import ACTOR, TrainingPlan, train_tracker
 
 INSIDE = Contract(self_collision=False, ball_stops=False)
@@ -69,37 +69,33 @@ def train(arm: int, clips: list[Clip], out: Path, args: argparse.Namespace) -> N
 def measured(character: Character, clips: list[Clip], actor: Path, threads: int) -> dict[str, object]:
     """Success, joint error and what the simulated motions are like, on native MuJoCo."""
     trained = load_actor(actor, character)
-    by_cell: dict[float, list[Clip]] = {}
-    for clip in clips:
-        by_cell.setdefault(clip.terrain.cell if clip.terrain else 0.4, []).append(clip)
-    results: list[TrackResult] = []
-    for cell, group in by_cell.items():
-        world = NativeWorld(character, trained.contract, min(32, len(group)), threads, cell)
-        results += track_clips(trained, group, world)
-    moved = [replace(r.clip, motion=r.motion) for r in results if len(r.motion) > 3]
+    trace = Runner(trained, threads=threads).follow(clips)
+    pairs = [(clip, motion) for clip, motion in zip(clips, trace.motions, strict=True) if len(motion) > 3]
+    moved = [replace(clip, motion=motion) for clip, motion in pairs]
     metrics = measure_clips(moved, character)
     frames = sum(m["frames"] for m in metrics)
-    shares = {k: sum(m[k] * m["frames"] for m in metrics) / frames for k in ("self_pen_frames", "joint_limit_frames", "foot_skate")}
-    jumps = [pair for r in results for pair in take_offs(character, r)]
-    runs = [r for r in results if r.clip.provenance.skill == "run" and len(r.motion) > 15]
-    speed = [_travelled(r.motion.root_pos) / max(_travelled(r.clip.motion.root_pos[: len(r.motion)]), 1e-3) for r in runs]
+    shares = {
+        k: sum(m[k] * m["frames"] for m in metrics) / frames for k in ("self_pen_frames", "joint_limit_frames", "foot_skate")
+    }
+    jumps = [speeds for clip, motion in pairs for speeds in take_offs(character, clip, motion)]
+    runs = [(clip.motion, motion) for clip, motion in pairs if clip.provenance.skill == "run" and len(motion) > 15]
+    speed = [_travelled(motion.root_pos) / _travelled(reference.root_pos[: len(motion)]) for reference, motion in runs]
     return {
-        "success": sum(r.success for r in results) / len(results),
-        "joint_error": sum(r.joint_error for r in results) / len(results),
-        "tracked": sum(len(r.motion) for r in results) / sum(len(c.motion) for c in clips),
+        "success": float(trace.reached_end.float().mean()),
+        "joint_error": float(trace.error.nanmean()),
+        "tracked": float(trace.steps.sum()) / sum(len(c.motion) - 1 for c in clips),
         "jumps": len(jumps),
         "take_off": sum(s for _, s in jumps) / max(len(jumps), 1),
         "reference_take_off": sum(r for r, _ in jumps) / max(len(jumps), 1),
         "runs": len(runs),
         "run_speed": sum(speed) / max(len(speed), 1),
         **shares,
-        "by_skill": _by_skill(results),
+        "by_skill": _by_skill(clips, trace),
     }
 
 
-def take_offs(character: Character, result: TrackResult) -> list[tuple[float, float]]:
+def take_offs(character: Character, reference: Clip, body: Motion) -> list[tuple[float, float]]:
     """Upward speeds of the centre of mass (reference, body) at each jump of the reference that the body was still tracking."""
-    reference, body = result.clip, result.motion
     free = airborne(ClipBatch.stack([reference], character))[0]
     up = [centre_of_mass(character, m.body_poses(character))[:, 2].diff() * m.fps for m in (reference.motion, body)]
     found = []
@@ -117,10 +113,10 @@ def _travelled(root: torch.Tensor) -> float:
     return float(root[:, :2].diff(dim=0).norm(dim=-1).sum())
 
 
-def _by_skill(results: list[TrackResult]) -> dict[str, str]:
+def _by_skill(clips: list[Clip], trace: Trace) -> dict[str, str]:
     skills: dict[str, list[bool]] = {}
-    for r in results:
-        skills.setdefault(r.clip.provenance.skill or "none", []).append(r.success)
+    for clip, reached in zip(clips, trace.reached_end.tolist(), strict=True):
+        skills.setdefault(clip.provenance.skill or "none", []).append(reached)
     return {skill: f"{sum(won)}/{len(won)}" for skill, won in sorted(skills.items())}
 
 

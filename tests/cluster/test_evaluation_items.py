@@ -15,8 +15,8 @@ from parc.evaluate.tracker import TrackerTest
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.physics.model import sealed_contract
-from parc.record.attempt import Simulator
 from parc.run.workers import LOCAL, workers_at
+from parc.track.follow.runner import Runner
 from parc.track.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.settings import TrackerSettings
 
@@ -33,7 +33,7 @@ def test_motions_and_tracking_are_the_same(cluster: Any, tmp_path: Path) -> None
     actor = tmp_path / "actor.safetensors"
     policy = TrackerPolicy(character, settings, "cpu")
     save_actor(actor, policy.averaged_actor(), character, sealed_contract(character, settings.contract), settings)
-    simulator = Simulator(load_actor(actor, character), threads=1)
+    simulator = Runner(load_actor(actor, character), threads=1)
     track = TrackerJob(lambda: simulator, TrackerTest(trials=1, episodes=1))
     groups = [range(1), range(1, 2)]
     with workers_at(cluster.address) as workers:

@@ -10,17 +10,18 @@ from parc.character import humanoid
 from parc.dataset.clip import Provenance
 from parc.errors import SettingsError
 from parc.evaluate.tracker import ClipResult, TrackerTest, by_skill, evaluate_tracker, summarise_tracker
-from parc.record.attempt import Simulator, run_attempts
+from parc.record.attempt import run_attempts
 from parc.track.env import TrackEnv
 from parc.track.evaluate import evaluate
+from parc.track.follow.runner import Runner
 from parc.track.policy import load_actor
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 
 
 @pytest.fixture(scope="module")
-def simulator(models) -> Simulator:
-    return Simulator(load_actor(models / "s.safetensors", humanoid()), worlds=8, threads=1)
+def simulator(models) -> Runner:
+    return Runner(load_actor(models / "s.safetensors", humanoid()), worlds=8, threads=1)
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,10 @@ from parc.dataset.stroll import stroll
 from parc.generate.frame import FrameState
 from parc.live.follower import Follower, Reference
 from parc.path import TerrainPath
-from parc.physics.native import NativeWorld
 from parc.terrain import Terrain
+from parc.track.follow.runner import Runner
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
-from parc.track.simulate import track_clip
 
 BODY = humanoid()
 
@@ -44,8 +43,7 @@ def test_references_are_the_trackers_own_tables(clip) -> None:
 
 
 def test_it_moves_as_in_the_trackers_environment(clip, tracker) -> None:
-    world = NativeWorld(BODY, tracker.contract, 1, 1)
-    expected = track_clip(tracker, clip, world).motion
+    expected = Runner(tracker, threads=1).follow([clip]).motions[0]
     follower = Follower(tracker, clip.terrain)
     reference = Reference.of(BODY, states(clip.motion))
     start = reference.start(BODY, 0, 30.0)

@@ -12,10 +12,9 @@ from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.measure import measure_clips
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.path.path import TerrainPath
-from parc.physics.engine import make_world
 from parc.terrain.terrain import Terrain
+from parc.track.follow.runner import Runner
 from parc.track.policy import load_actor
-from parc.track.simulate import track_clip, track_clips
 
 GROUND = Terrain.flat((16, 8))
 ROUTE = TerrainPath(torch.tensor([[0.8, 1.2, 0.0], [5.2, 1.2, 0.0]]))
@@ -33,10 +32,9 @@ def test_the_generator_walks_along_a_flat_path() -> None:
 def test_the_tracker_follows_a_walk_it_has_never_seen() -> None:
     trained = load_actor(shipped_tracker(), humanoid())
     walk = stroll(GROUND, ROUTE)
-    world = make_world(humanoid(), trained.contract, 1, "cpu", threads=1)
-    result = track_clip(trained, walk, world)
-    assert result.success
-    assert result.joint_error < 0.1
+    trace = Runner(trained, threads=1).follow([walk])
+    assert trace.reached_end.all()
+    assert float(trace.error) < 0.1
 
 
 def test_the_motions_were_recorded_in_simulation_and_stand_on_their_ground() -> None:
@@ -56,8 +54,9 @@ def test_the_tracker_repeats_recorded_motions_with_feet_that_stand() -> None:
     motions = Dataset.open(folder, humanoid())
     stairs = [motions[i] for i, entry in enumerate(motions.entries) if entry.skill == "stairs"][:8]
     trained = load_actor(shipped_tracker(), humanoid())
-    results = track_clips(trained, stairs, make_world(humanoid(), trained.contract, len(stairs), "cpu", threads=1))
-    whole = [replace(r.clip, motion=r.motion, path=None) for r in results if r.success]
+    trace = Runner(trained, threads=1).follow(stairs)
+    results = zip(stairs, trace.motions, trace.reached_end.tolist(), strict=True)
+    whole = [replace(clip, motion=motion, path=None) for clip, motion, reached in results if reached]
     assert len(whole) >= 6
     for losses in measure_clips(whole, humanoid()):
         assert losses["foot_skate"] < 10 and losses["pen_mm"] < 1.0

@@ -14,8 +14,8 @@ from parc.dataset.clip import Clip
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
 from parc.physics.model import sealed_contract
-from parc.record.attempt import Simulator
 from parc.terrain.terrain import Terrain
+from parc.track.follow.runner import Runner
 from parc.track.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.settings import TrackerSettings
 
@@ -73,5 +73,5 @@ def actor_file(character: Character, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="session")
-def simulator(actor_file: Path, character: Character) -> Simulator:
-    return Simulator(load_actor(actor_file, character), "cpu", worlds=8, threads=1)
+def simulator(actor_file: Path, character: Character) -> Runner:
+    return Runner(load_actor(actor_file, character), "cpu", worlds=8, threads=1)

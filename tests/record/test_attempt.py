@@ -12,15 +12,16 @@ from parc.errors import SettingsError
 from parc.motion.qpos import frames_to_qpos
 from parc.physics.contract import ContractError
 from parc.physics.engine import make_world
-from parc.record.attempt import AttemptSettings, Simulator, attempt_clips, run_attempts, start_frames
+from parc.record.attempt import AttemptSettings, attempt_clips, run_attempts, start_frames
 from parc.track.env import TrackEnv
+from parc.track.follow.runner import Runner
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 
 ONLY_PAPER = AttemptSettings(every=0.0)
 
 
-def test_frames_and_contacts_are_the_simulators(rests: Callable[..., Clip], simulator: Simulator, character: Character) -> None:
+def test_frames_and_contacts_are_the_simulators(rests: Callable[..., Clip], simulator: Runner, character: Character) -> None:
     """Against an environment stepped by hand."""
     clip = rests(frames=75)
     attempt = attempt_clips(simulator, [clip])[0][0]
@@ -43,7 +44,7 @@ def test_frames_and_contacts_are_the_simulators(rests: Callable[..., Clip], simu
         torch.testing.assert_close(attempt.errors[frame], env.error[0], atol=1e-6, rtol=0)
 
 
-def test_only_lost_clips_are_tried_again(rests: Callable[..., Clip], simulator: Simulator) -> None:
+def test_only_lost_clips_are_tried_again(rests: Callable[..., Clip], simulator: Runner) -> None:
     whole, early, short = attempt_clips(
         simulator, [rests(frames=100), rests(frames=100, jumps=(9,), name="early"), rests(frames=50, name="short")], ONLY_PAPER
     )
@@ -54,18 +55,18 @@ def test_only_lost_clips_are_tried_again(rests: Callable[..., Clip], simulator: 
     assert short == []
 
 
-def test_a_run_does_not_depend_on_its_neighbours(rests: Callable[..., Clip], simulator: Simulator, character: Character) -> None:
+def test_a_run_does_not_depend_on_its_neighbours(rests: Callable[..., Clip], simulator: Runner, character: Character) -> None:
     clips = [rests(frames=70, lift=0.1 + 0.01 * k, name=f"r{k}") for k in range(3)]
     library = build_library(character, clips, ReferenceSettings(ScreenSettings(enabled=False)))
     together = run_attempts(simulator, library, [(0, 0), (1, 5), (2, 0)])
-    narrow = Simulator(simulator.trained, "cpu", worlds=1, threads=1)
+    narrow = Runner(simulator.trained, "cpu", worlds=1, threads=1)
     alone = run_attempts(narrow, library, [(0, 0), (1, 5), (2, 0)])
     for a, b in zip(together, alone, strict=True):
         assert (a.clip, a.start, len(a.motion)) == (b.clip, b.start, len(b.motion))
         torch.testing.assert_close(a.motion.joint_rot, b.motion.joint_rot, atol=1e-6, rtol=0)
 
 
-def test_what_comes_back_is_as_good_as_any_tensor(rests: Callable[..., Clip], simulator: Simulator) -> None:
+def test_what_comes_back_is_as_good_as_any_tensor(rests: Callable[..., Clip], simulator: Runner) -> None:
     attempt = attempt_clips(simulator, [rests(frames=70)])[0][0]
     for part in (attempt.errors, attempt.motion.root_pos, attempt.motion.joint_rot, attempt.motion.contacts):
         assert not part.is_inference()
@@ -80,11 +81,11 @@ def test_starts_leave_two_seconds() -> None:
     assert max(start_frames(301, 30.0, AttemptSettings())) == 240
 
 
-def test_wrong_settings_and_worlds_are_refused(simulator: Simulator, rests: Callable[..., Clip]) -> None:
+def test_wrong_settings_and_worlds_are_refused(simulator: Runner, rests: Callable[..., Clip]) -> None:
     with pytest.raises(SettingsError, match="starts"):
         AttemptSettings(starts=(0.1, 0.2))
     with pytest.raises(SettingsError, match="settle"):
         AttemptSettings(settle=0)
     other = replace(simulator.trained, contract=replace(simulator.trained.contract, character="another"))
     with pytest.raises(ContractError, match="another"):
-        attempt_clips(Simulator(other, "cpu", 1, 1), [rests(frames=70)])
+        attempt_clips(Runner(other, "cpu", 1, 1), [rests(frames=70)])

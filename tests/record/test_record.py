@@ -15,9 +15,10 @@ from parc.dataset.store import Dataset, DatasetWriter
 from parc.errors import DatasetError
 from parc.metrics.measure import measure_clips
 from parc.record.accept import AcceptSettings
-from parc.record.attempt import AttemptSettings, Simulator
+from parc.record.attempt import AttemptSettings
 from parc.record.record import RecordSettings, record_dataset, record_unit
 from parc.record.report import ClipOutcome, RecordReport
+from parc.track.follow.runner import Runner
 
 SETTINGS = RecordSettings(attempt=AttemptSettings(every=1.0), clips_per_unit=2)
 FRAMES = 76
@@ -108,7 +109,7 @@ def test_a_stopped_recording_goes_on_and_ends_the_same(
         assert a.provenance == b.provenance
 
 
-def test_an_unfit_clip_is_reported_and_the_others_recorded(simulator: Simulator, rests: Callable[..., Clip]) -> None:
+def test_an_unfit_clip_is_reported_and_the_others_recorded(simulator: Runner, rests: Callable[..., Clip]) -> None:
     good, fast = rests(frames=70), replace(rests(frames=140, name="fast"), motion=replace(rests(frames=140).motion, fps=60.0))
     coarse = replace(good, name="coarse", terrain=replace(good.terrain, cell=0.5))
     foreign = replace(good, name="foreign", character="bird")
@@ -123,15 +124,15 @@ def test_an_unfit_clip_is_reported_and_the_others_recorded(simulator: Simulator,
     assert [c.motion.fps for c in clips] == [30.0, 30.0]
 
 
-def test_a_policy_that_is_not_finite_records_nothing(simulator: Simulator, rests: Callable[..., Clip]) -> None:
+def test_a_policy_that_is_not_finite_records_nothing(simulator: Runner, rests: Callable[..., Clip]) -> None:
     broken = replace(simulator.trained, actor=copy.deepcopy(simulator.trained.actor))
     torch.nn.init.constant_(broken.actor.network.last.bias, float("nan"))
-    outcomes, clips = record_unit(Simulator(broken, "cpu", 8, 1), [rests(frames=70)], "h", 1, SETTINGS)
+    outcomes, clips = record_unit(Runner(broken, "cpu", 8, 1), [rests(frames=70)], "h", 1, SETTINGS)
     assert clips == [] and "the simulation broke" in outcomes[0].reasons[0]
 
 
 def test_a_refused_recording_gives_way_to_the_next_start(
-    simulator: Simulator, rests: Callable[..., Clip], character: Character
+    simulator: Runner, rests: Callable[..., Clip], character: Character
 ) -> None:
     """Labels that never mean the trunk to touch, or only at first not: refused with the reason, and tried again from later on."""
     strict = replace(SETTINGS, accept=AcceptSettings(near=0.0))
@@ -148,7 +149,7 @@ def test_a_refused_recording_gives_way_to_the_next_start(
     assert clips[0].name == "rest_sim11-80", "the earliest start whose recording is accepted"
 
 
-def test_the_papers_rule(simulator: Simulator, rests: Callable[..., Clip]) -> None:
+def test_the_papers_rule(simulator: Runner, rests: Callable[..., Clip]) -> None:
     """Only recordings to the end, however they touch the ground."""
     lost = rests(frames=200, jumps=(100, 190), name="lost")
     silly = rests(frames=80, name="silly")

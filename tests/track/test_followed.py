@@ -9,10 +9,10 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.physics.engine import make_world
+from parc.track.follow.runner import Runner
 from parc.track.followed import shares_followed
 from parc.track.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.settings import TrackerSettings
-from parc.track.simulate import track_clip
 
 
 def test_shares_are_where_the_simulation_ends(
@@ -33,6 +33,6 @@ def test_shares_are_where_the_simulation_ends(
 
     assert list(shares) == ["hard", "sunk", "gentle"] and shares["sunk"] == 0.0, "screening refuses what is in the ground"
     assert 0.0 < shares["hard"] < shares["gentle"] <= 1.0
-    simulated = track_clip(load_actor(file, character), hard, world)
-    assert abs(len(simulated.motion) / 40 - shares["hard"]) < 0.06
+    simulated = Runner(load_actor(file, character), threads=1).follow([hard]).motions[0]
+    assert abs(len(simulated) / 40 - shares["hard"]) < 0.06
     assert shares_followed(file, [sunk], character, threads=1) == {"sunk": 0.0}

@@ -16,16 +16,16 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.convert.load import save_clip
 from parc.dataset.read import read_clips
-from parc.errors import DatasetError, SettingsError
+from parc.errors import DatasetError, MotionError, SettingsError
 from parc.physics.contract import Contract, ContractError
 from parc.physics.engine import make_world
 from parc.run.checkpoint import load_checkpoint
 from parc.run.distributed import Group
 from parc.run.log import read_metrics
+from parc.track.follow.runner import Runner
 from parc.track.policy import load_actor
 from parc.track.reference import build_library
 from parc.track.settings import TrackerSettings
-from parc.track.simulate import track_clip, track_clips
 from parc.track.train import ACTOR, CHECKPOINT, CLIPS, METRICS, Trainer, TrainingPlan, train_tracker
 
 ALONE = Group(0, 1, torch.device("cpu"))
@@ -215,16 +215,19 @@ def test_tracking_a_clip_gives_a_motion_and_says_how_it_went(
     """Residual targets with a policy that does nothing hold the squat for a while: physics decides how long."""
     train_tracker(character, [squat], tmp_path, tiny, replace(PLAN, iterations=1))
     trained = load_actor(tmp_path / ACTOR, character)
-    world = make_world(character, trained.contract, 2, "cpu", threads=1)
-    result = track_clip(trained, squat, world, start=10)
-    steps = len(result.errors)
-    assert len(result.motion) == steps + 1 and len(result.rewards) == steps
-    torch.testing.assert_close(result.motion.root_pos[0], squat.motion.root_pos[10], atol=1e-5, rtol=0)
-    assert result.success == (10 + steps >= len(squat.motion) - 3)
-    both = track_clips(trained, [squat, squat, squat], world, [0, 10, 10])
-    assert [r.start for r in both] == [0, 10, 10]
-    torch.testing.assert_close(both[1].motion.root_pos, result.motion.root_pos)
-    assert result.joint_error == pytest.approx(float(result.errors.mean()))
+    runner = Runner(trained, worlds=2, threads=1)
+    alone = runner.follow([squat], [10])
+    motion, errors, steps = alone.motions[0], alone.errors[0], int(alone.steps)
+    assert len(motion) == len(errors) == steps + 1 and errors[0] == 0
+    torch.testing.assert_close(motion.root_pos[0], squat.motion.root_pos[10], atol=1e-5, rtol=0)
+    assert bool(alone.reached_end) == (10 + steps >= len(squat.motion) - 3)
+    assert float(alone.error) == pytest.approx(float(errors[1:].mean()))
+    together = runner.follow([squat, squat, squat], [0, 10, 10])
+    assert [len(m) for m in together.motions] == (together.steps + 1).tolist()
+    torch.testing.assert_close(together.motions[0].root_pos[0], squat.motion.root_pos[0], atol=1e-5, rtol=0)
+    torch.testing.assert_close(together.motions[1].root_pos, motion.root_pos)
+    with pytest.raises(MotionError, match="cannot be tracked from frame 999"):
+        runner.follow([squat], [999])
 
 
 def test_clips_are_read_from_folders_files_and_data_sets(character: Character, squat: Clip, tmp_path: Path) -> None:

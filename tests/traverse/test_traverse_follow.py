@@ -8,8 +8,9 @@ from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.generate.frame import FrameState
 from parc.motion.qpos import frames_to_qpos, motion_to_qpos
-from parc.record.attempt import Simulator, run_attempts
+from parc.record.attempt import run_attempts
 from parc.terrain import Terrain
+from parc.track.follow.runner import Runner
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 from parc.traverse import Models
@@ -27,7 +28,7 @@ def test_a_body_does_what_the_recorder_simulates(models: Models, walk: Clip) -> 
     follower = Follower(models.tracker, walk.terrain, 1, 1)
     references = references_of(follower, walk, 0, len(walk.motion))
     library = build_library(follower.character, [walk], ReferenceSettings(ScreenSettings(enabled=False)))
-    attempt = run_attempts(Simulator(models.tracker, "cpu", 1, 1), library, [(0, 0)])[0]
+    attempt = run_attempts(Runner(models.tracker, "cpu", 1, 1), library, [(0, 0)])[0]
     state = BodyStates(library.qpos[:1], library.qvel[:1], library.contacts[:1], torch.zeros_like(library.dof[:1]))
     stretch = follower.follow(state, references, 20)
     expected = motion_to_qpos(follower.character, attempt.motion)[:21]

@@ -17,9 +17,9 @@ from parc.dataset.clip import Clip
 from parc.models import shipped_tracker
 from parc.motion.motion import Motion
 from parc.physics.engine import make_world
-from parc.record.attempt import Simulator, run_attempts
 from parc.run.distributed import setup
 from parc.terrain.terrain import Terrain
+from parc.track.follow.runner import Runner
 from parc.track.policy import load_actor
 from parc.track.reference import ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
@@ -78,16 +78,15 @@ def bench_tracker(device: str = "cpu", seed: int = 0, worlds: int | None = None,
 def one_character(seed: int = 0, seconds: float = 10.0, repeats: int = 5) -> float:
     """s simulated a second of wall time, the best of some runs of the tracker in the box, on one thread."""
     trained = load_actor(shipped_tracker(), humanoid())
-    simulator = Simulator(trained, "cpu", worlds=1, threads=1)
-    clip = _sway(trained.character, seed, round(seconds * simulator.fps))
-    library = build_library(trained.character, [clip], ReferenceSettings(ScreenSettings(enabled=False)), "cpu", simulator.fps)
+    runner = Runner(trained, "cpu", worlds=1, threads=1)
+    clip = _sway(trained.character, seed, round(seconds * runner.fps))
     threads, rates = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
         for _ in range(repeats):
             start = time.perf_counter()
-            attempt = run_attempts(simulator, library, [(0, 0)])[0]
-            rates.append((len(attempt.motion) - 1) / simulator.fps / (time.perf_counter() - start))
+            trace = runner.follow([clip])
+            rates.append(int(trace.steps) / runner.fps / (time.perf_counter() - start))
     finally:
         torch.set_num_threads(threads)
     return max(rates)

@@ -46,10 +46,8 @@ class Track(Command):
         from parc.dataset.convert import check_writable
         from parc.models import shipped_tracker
         from parc.motion.edit import resample
-        from parc.record.attempt import Simulator, run_attempts
+        from parc.track.follow import Runner
         from parc.track.policy import load_actor
-        from parc.track.reference import ReferenceSettings, build_library
-        from parc.track.screen import ScreenSettings
 
         check_picture(self.picture)
         check_writable(self.out)
@@ -57,12 +55,9 @@ class Track(Command):
         character = humanoid()
         clip = _checked(load_clip(self.clip, character), character)
         trained = load_actor(self.policy or shipped_tracker(), character, self.torch_device)
-        simulator = Simulator(trained, self.torch_device, worlds=1, threads=self.threads)
-        clip = replace(clip, motion=resample(clip.motion, simulator.fps)) if clip.motion.fps != simulator.fps else clip
-        first = self._first_frame(clip, simulator.fps)
-        library = build_library(
-            character, [clip], ReferenceSettings(ScreenSettings(enabled=False)), self.torch_device, simulator.fps
-        )
+        runner = Runner(trained, self.torch_device, worlds=1, threads=self.threads)
+        clip = replace(clip, motion=resample(clip.motion, runner.fps)) if clip.motion.fps != runner.fps else clip
+        first = self._first_frame(clip, runner.fps)
         ticks = [time.perf_counter()]
         with progress(len(clip.motion) - 1 - first, "simulating") as bar:
 
@@ -70,25 +65,26 @@ class Track(Command):
                 ticks.append(time.perf_counter())
                 bar.update()
 
-            attempt = run_attempts(simulator, library, [(0, first)], on_step=tick)[0]
-        simulated = clip.derived(f"{clip.name}_sim", f"track from frame {first}", motion=attempt.motion)
+            trace = runner.follow([clip], [first], tick)
+        motion = trace.motions[0]
+        simulated = clip.derived(f"{clip.name}_sim", f"track from frame {first}", motion=motion)
         save_clip(simulated, self.out, character)
         if self.picture:
             from parc.view import compare
 
-            stop = min(first + len(attempt.motion), len(clip.motion))
+            stop = min(first + len(motion), len(clip.motion))
             reference = replace(clip, motion=clip.motion.slice(first, stop))
             save_picture(compare([reference, simulated], character, labels=("reference", "simulated")), self.picture)
-        seconds = (len(attempt.motion) - 1) / simulator.fps
+        seconds = (len(motion) - 1) / runner.fps
         running = ticks[1:] if len(ticks) > 2 else ticks  # the first step also makes the world
         return {
             "out": str(self.out),
-            "success": attempt.reached_end,
+            "success": bool(trace.reached_end[0]),
             "seconds": seconds,
-            "reference_seconds": (len(clip.motion) - 1 - first) / simulator.fps,
-            "joint_error": float(attempt.errors[1:].mean()) if len(attempt.errors) > 1 else float("nan"),
-            "diverged": attempt.diverged,
-            "seconds_per_second": (len(running) - 1) / simulator.fps / (running[-1] - running[0]),
+            "reference_seconds": (len(clip.motion) - 1 - first) / runner.fps,
+            "joint_error": float(trace.error[0]),
+            "diverged": bool(trace.broken[0]),
+            "seconds_per_second": (len(running) - 1) / runner.fps / (running[-1] - running[0]),
         }
 
     def show(self, result: dict[str, Any]) -> None:

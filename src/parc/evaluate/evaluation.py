@@ -42,11 +42,9 @@ from parc.evaluate.terrains import VERSION, TestCase, box_cases, walk_cases
 from parc.evaluate.tracker import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.generate.generator import Generator
 from parc.loop.ledger import hash_file, hash_settings, hash_text
-from parc.record.attempt import Simulator, run_attempts
 from parc.run.workers import LOCAL, Workers
+from parc.track.follow.runner import Runner
 from parc.track.policy import load_actor
-from parc.track.reference import ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
 
 Ground = Literal["walks", "boxes"]
 _CLIPS_AT_ONCE = 32
@@ -91,7 +89,7 @@ class Evaluator:
         self.settings, self.character, self.device, self.threads = settings, character, torch.device(device), threads
         self.store, self.on_part, self.workers = PartStore(out), on_part, workers
         self._cases: list[TestCase] | None = None
-        self._models: dict[Path, Generator | Simulator] = {}
+        self._models: dict[Path, Generator | Runner] = {}
         self._hashes: dict[Path, str] = {}
 
     # ---- tables ----------------------------------------------------------------------------------------------------
@@ -152,11 +150,8 @@ class Evaluator:
 
     def simulated(self, contender: Contender, clips: list[Clip]) -> list[Clip]:
         """What the contender's tracker makes of clips, each from its first frame until the pose is lost."""
-        simulator = self._simulator(contender)
-        unscreened = ReferenceSettings(ScreenSettings(enabled=False))
-        library = build_library(self.character, clips, unscreened, self.device, simulator.fps)
-        attempts = run_attempts(simulator, library, [(k, 0) for k in range(len(clips))])
-        return [clip.derived(f"{clip.name}_sim", "track", motion=a.motion) for clip, a in zip(clips, attempts, strict=True)]
+        trace = self._simulator(contender).follow(clips)
+        return [clip.derived(f"{clip.name}_sim", "track", motion=m) for clip, m in zip(clips, trace.motions, strict=True)]
 
     # ---- parts -----------------------------------------------------------------------------------------------------
 
@@ -228,11 +223,11 @@ class Evaluator:
     def _generator(self, file: Path) -> Generator:
         return self._loaded(file, lambda: Generator.load(file, self.character, self.device))
 
-    def _simulator(self, contender: Contender) -> Simulator:
+    def _simulator(self, contender: Contender) -> Runner:
         file = contender.tracker
         assert file is not None
         return self._loaded(
-            file, lambda: Simulator(load_actor(file, self.character, self.device), self.device, threads=self.threads)
+            file, lambda: Runner(load_actor(file, self.character, self.device), self.device, threads=self.threads)
         )
 
     def _loaded(self, file: Path, load: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ from parc.evaluate.generator import GeneratorTest, GroupResult, evaluate_group
 from parc.evaluate.terrains import TestCase
 from parc.evaluate.tracker import ClipResult, TrackerTest, evaluate_tracker
 from parc.generate.generator import Generator
-from parc.record.attempt import Simulator
+from parc.track.follow.runner import Runner
 from parc.track.policy import TrainedActor
 
 
@@ -36,7 +36,7 @@ class GeneratorJob:
 class TrackerJob:
     """(Motions, number of their group) to how they were tracked."""
 
-    simulator: Callable[[], Simulator]
+    simulator: Callable[[], Runner]
     test: TrackerTest
 
     def open(self) -> Callable[[tuple[list[Clip], int]], list[ClipResult]]:
@@ -65,5 +65,5 @@ class _NewSimulator:
     worlds: int
     threads: int
 
-    def __call__(self) -> Simulator:
-        return Simulator(self.trained, self.device, self.worlds, self.threads)
+    def __call__(self) -> Runner:
+        return Runner(self.trained, self.device, self.worlds, self.threads)

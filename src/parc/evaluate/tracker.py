@@ -9,25 +9,17 @@ screened: a clip that cannot be tracked is a failure.
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
-from parc.record.attempt import Simulator
-from parc.track.env import TrackEnv
-from parc.track.evaluate import END_SLACK
-from parc.track.reference import ReferenceLibrary, ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
+from parc.track.follow.runner import END_SLACK, Episodes, Runner, Trace
 
 SHORTEST = END_SLACK + 2
 """frames of a clip that can be tracked at all"""
-_LOOK_EVERY = 32
-"""control steps between looks at whether all episodes are over (each waits for the device)"""
 
 
 @dataclass(frozen=True)
@@ -60,9 +52,8 @@ class ClipResult:
     """m, mean over the episodes from random frames; NaN if all were lost at once"""
 
 
-@torch.no_grad()
 def evaluate_tracker(
-    simulator: Simulator,
+    runner: Runner,
     clips: Sequence[Clip],
     test: TrackerTest = TrackerTest(),
     group: int = 0,
@@ -72,91 +63,31 @@ def evaluate_tracker(
     long_enough = [clip for clip in clips if len(clip.motion) >= SHORTEST]
     found: list[ClipResult] = []
     if long_enough:
-        unscreened = ReferenceSettings(ScreenSettings(enabled=False))
-        library = build_library(simulator.trained.character, long_enough, unscreened, simulator.device, simulator.fps)
-        runs = _runs(library.length.tolist(), test, group)
-        steps, error = run_episodes(simulator, library, runs, test.seed + group, on_step)
-        found = _results(long_enough, library.length.tolist(), runs, steps, error, test)
+        library = runner.library(long_enough)
+        lengths = library.length.tolist()
+        trace = runner.run(library, _episodes(lengths, test, group), seed=test.seed + group, on_step=on_step)
+        found = _results(long_enough, lengths, trace, test)
     tracked = iter(found)
     return [_untracked(clip, test) if len(clip.motion) < SHORTEST else next(tracked) for clip in clips]
 
 
-@dataclass(frozen=True)
-class Runs:
-    """R episodes, clip by clip: its trials, then its random starts."""
-
-    clip: list[int]
-    start: list[int]
-    noisy: list[bool]
-
-
-def _runs(lengths: list[int], test: TrackerTest, group: int) -> Runs:
+def _episodes(lengths: list[int], test: TrackerTest, group: int) -> Episodes:
+    """Clip by clip: its trials, then its random starts."""
     rng = np.random.default_rng(np.random.SeedSequence([test.seed, group]))
-    clip: list[int] = []
-    start: list[int] = []
-    noisy: list[bool] = []
-    for c, length in enumerate(lengths):
-        clip += [c] * (test.trials + test.episodes)
-        start += [0] * test.trials + rng.integers(0, length - 1, test.episodes).tolist()
-        noisy += [False] + [True] * (test.trials - 1) + [False] * test.episodes
-    return Runs(clip, start, noisy)
+    each = test.trials + test.episodes
+    noisy = torch.zeros(len(lengths), each, dtype=torch.bool)
+    noisy[:, 1 : test.trials] = True
+    start = [[0] * test.trials + rng.integers(0, length - 1, test.episodes).tolist() for length in lengths]
+    clip = torch.arange(len(lengths)).repeat_interleave(each)
+    return Episodes(clip, torch.tensor(start, dtype=torch.long).flatten(), noisy.flatten())
 
 
-def run_episodes(
-    simulator: Simulator, library: ReferenceLibrary, runs: Runs, seed: int = 0, on_step: Callable[[], object] | None = None
-) -> tuple[Tensor, Tensor]:
-    """Steps tracked [R] and the mean joint error over them [R] (NaN where there were none), many episodes side by side."""
-    clip, start = torch.tensor(runs.clip), torch.tensor(runs.start)
-    left = library.length.cpu()[clip] - 1 - start
-    order = torch.argsort(left, descending=True, stable=True)
-    world = simulator.world_for(len(order), library.bank.cell)
-    steps, error = torch.zeros(len(order), dtype=torch.long), torch.zeros(len(order))
-    with getattr(world, "on_stream", nullcontext)():
-        generator = torch.Generator(device=world.device).manual_seed(seed)
-        env = TrackEnv(world, library, simulator.trained.settings, generator, rewards=False)
-        for first in range(0, len(order), world.num_worlds):
-            part = order[first : first + world.num_worlds]
-            places = part[torch.arange(world.num_worlds) % len(part)]
-            noisy = torch.tensor([runs.noisy[i] for i in places.tolist()])
-            ends = _run_part(simulator, env, clip[places], start[places], noisy, int(left[part].max()), on_step)
-            steps[part], error[part] = (column[: len(part)].cpu() for column in ends)
-    return steps, error
-
-
-def _run_part(
-    simulator: Simulator,
-    env: TrackEnv,
-    clip: Tensor,
-    start: Tensor,
-    noisy: Tensor,
-    longest: int,
-    on_step: Callable[[], object] | None,
-) -> tuple[Tensor, Tensor]:
-    device = env.world.device
-    env.begin(clip.to(device), start.to(device), noisy.to(device))
-    alive = torch.ones(len(clip), dtype=torch.bool, device=device)
-    steps, total = torch.zeros(len(clip), dtype=torch.long, device=device), torch.zeros(len(clip), device=device)
-    for step in range(longest):
-        if step % _LOOK_EVERY == 0 and not bool(alive.any()):
-            break
-        env.step(simulator.act(env.observation))
-        alive = alive & ~env.failed
-        steps += alive
-        total += env.error * alive
-        alive = alive & ~env.at_end
-        if on_step is not None:
-            on_step()
-    return steps, torch.where(steps > 0, total / steps.clamp_min(1), torch.nan)
-
-
-def _results(
-    clips: list[Clip], lengths: list[int], runs: Runs, steps: Tensor, error: Tensor, test: TrackerTest
-) -> list[ClipResult]:
+def _results(clips: list[Clip], lengths: list[int], trace: Trace, test: TrackerTest) -> list[ClipResult]:
     each = test.trials + test.episodes
     results = []
     for c, clip in enumerate(clips):
         mine = slice(c * each, (c + 1) * each)
-        reached = (steps[mine][: test.trials] >= lengths[c] - 1 - END_SLACK).tolist()
+        reached, error = trace.reached_end[mine][: test.trials].tolist(), trace.error[mine]
         results.append(
             ClipResult(
                 name=clip.name,
@@ -164,9 +95,9 @@ def _results(
                 seconds=clip.motion.duration,
                 success=reached[0],
                 noisy=tuple(reached[1:]),
-                tracked=float(steps[mine][0]) / (lengths[c] - 1),
-                first_error=float(error[mine][0]),
-                joint_error=float(error[mine][test.trials :].nanmean()),
+                tracked=float(trace.steps[mine][0]) / (lengths[c] - 1),
+                first_error=float(error[0]),
+                joint_error=float(error[test.trials :].nanmean()),
             )
         )
     return results

@@ -15,27 +15,15 @@ first frames after it are still busy getting out of the ground. `settle` of them
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.motion.motion import Motion
-from parc.motion.qpos import qpos_to_frames
-from parc.physics.engine import make_world
-from parc.physics.world import World
-from parc.track.env import TrackEnv
-from parc.track.evaluate import END_SLACK
-from parc.track.inference import inference
-from parc.track.policy import TrainedActor
-from parc.track.reference import ReferenceLibrary, ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
-
-_LOOK_EVERY = {"cpu": 1, "cuda": 32}
-"""control steps between looks at whether all runs are over (each waits for the device)"""
+from parc.track.follow.runner import Episodes, Runner
+from parc.track.reference import ReferenceLibrary
 
 
 @dataclass(frozen=True)
@@ -81,35 +69,8 @@ class Attempt:
         return self.start + len(self.motion)
 
 
-class Simulator:
-    """Worlds for one policy. On a GPU they are made once; on the CPU as many as a round needs."""
-
-    def __init__(self, trained: TrainedActor, device: torch.device | str = "cpu", worlds: int = 0, threads: int = 0) -> None:
-        """worlds: 0 takes 4096 on a GPU, 256 on the CPU; threads (0: all cores) is for the CPU."""
-        self.trained, self.device, self.threads = trained, torch.device(device), threads
-        self.act = trained.act
-        self.worlds = worlds or (256 if self.device.type == "cpu" else 4096)
-        self._kept: World | None = None
-
-    @property
-    def fps(self) -> float:
-        return float(self.trained.contract.control_hz)
-
-    def world_for(self, runs: int, cell: float) -> World:
-        if self.device.type == "cpu":
-            return self._make(min(runs, self.worlds), cell)
-        if self._kept is None or abs(self._kept.cell - cell) > 1e-6:
-            self._kept = self._make(self.worlds, cell)
-        return self._kept
-
-    def _make(self, count: int, cell: float) -> World:
-        world = make_world(self.trained.character, self.trained.contract, count, self.device, self.threads, cell)
-        world.contract.check_matches(self.trained.contract)
-        return world
-
-
 def attempt_clips(
-    simulator: Simulator,
+    runner: Runner,
     clips: list[Clip],
     settings: AttemptSettings = AttemptSettings(),
     is_enough: Callable[[Clip, Attempt], bool] = lambda clip, attempt: attempt.reached_end,
@@ -118,17 +79,16 @@ def attempt_clips(
 
     A clip whose attempt from frame 0 `is_enough` is not tried again.
     """
-    unscreened = ReferenceSettings(ScreenSettings(enabled=False))
-    library = build_library(simulator.trained.character, clips, unscreened, simulator.device, simulator.fps)
+    library = runner.library(clips)
     lengths = library.length.tolist()
     assert lengths == [len(clip.motion) for clip in clips], "clips must be at the control rate"
     found: list[list[Attempt]] = [[] for _ in clips]
-    first_round = [(c, 0) for c, length in enumerate(lengths) if 0 in start_frames(length, simulator.fps, settings)]
-    for attempt in run_attempts(simulator, library, first_round):
+    first_round = [(c, 0) for c, length in enumerate(lengths) if 0 in start_frames(length, runner.fps, settings)]
+    for attempt in run_attempts(runner, library, first_round):
         found[attempt.clip].append(attempt)
     lost = [c for c, attempts in enumerate(found) if attempts and not is_enough(clips[c], attempts[0])]
-    second_round = [(c, start) for c in lost for start in start_frames(lengths[c], simulator.fps, settings)[1:]]
-    for attempt in run_attempts(simulator, library, second_round):
+    second_round = [(c, start) for c in lost for start in start_frames(lengths[c], runner.fps, settings)[1:]]
+    for attempt in run_attempts(runner, library, second_round):
         found[attempt.clip].append(attempt)
     for attempts in found:
         attempts.sort(key=lambda attempt: attempt.start)
@@ -144,65 +104,11 @@ def start_frames(frames: int, fps: float, settings: AttemptSettings) -> list[int
     return sorted(start for start in starts if start <= last)
 
 
-@torch.no_grad()
 def run_attempts(
-    simulator: Simulator, library: ReferenceLibrary, runs: list[tuple[int, int]], on_step: Callable[[], object] | None = None
+    runner: Runner, library: ReferenceLibrary, runs: list[tuple[int, int]], on_step: Callable[[], object] | None = None
 ) -> list[Attempt]:
-    """Runs of (clip, start frame), as many side by side as there are worlds, in the order given; on_step after each step."""
-    if not runs:
-        return []
-    world = simulator.world_for(len(runs), library.bank.cell)
-    lengths = library.length.tolist()
-    longest_first = sorted(range(len(runs)), key=lambda r: lengths[runs[r][0]] - runs[r][1], reverse=True)
-    results: list[Attempt | None] = [None] * len(runs)
-    with getattr(world, "on_stream", nullcontext)():
-        generator = torch.Generator(device=world.device).manual_seed(0)  # nothing is drawn from it that is recorded
-        env = TrackEnv(world, library, simulator.trained.settings, generator, rewards=False)
-        for first in range(0, len(runs), world.num_worlds):
-            part = longest_first[first : first + world.num_worlds]
-            for place, attempt in zip(part, _run_part(simulator, env, [runs[r] for r in part], on_step), strict=True):
-                results[place] = attempt
-    return [attempt for attempt in results if attempt is not None]
-
-
-def _run_part(
-    simulator: Simulator, env: TrackEnv, runs: list[tuple[int, int]], on_step: Callable[[], object] | None
-) -> list[Attempt]:
-    device, count, act = env.world.device, env.num_worlds, simulator.act
-    repeated = torch.tensor([runs[i % len(runs)] for i in range(count)], device=device)
-    clip, start = repeated[:, 0].contiguous(), repeated[:, 1].contiguous()
-    env.begin(clip, start, torch.zeros(count, device=device))
-    left = env.library.length[clip] - 1 - start
-    alive = torch.ones(count, dtype=torch.bool, device=device)
-    steps, broke = torch.zeros_like(clip), torch.zeros_like(alive)
-    states, contacts, errors = [env.world.qpos.clone()], [env.contacts.clone()], [torch.zeros(count, device=device)]
-    with inference(device):
-        for step in range(int(left.max())):
-            if step % _LOOK_EVERY[device.type] == 0 and not bool(alive.any()):
-                break
-            env.simulate(act(env.observation))
-            states.append(env.world.qpos.clone())
-            contacts.append(env.world.contacts.clone())
-            env.judge()
-            errors.append(env.error.clone())
-            broke |= alive & env.broken
-            alive = alive & ~env.failed
-            steps += alive
-            alive = alive & ~env.at_end
-            env.world.idle.copy_(~alive)
-            if on_step is not None:
-                on_step()
-    reached = (steps >= left - END_SLACK).tolist()
-    tracked, divergence = steps.tolist(), broke.tolist()
-    used = max(tracked) + 1
-    qpos, touch, error = (torch.stack(rows[:used], 1)[: len(runs)] for rows in (states, contacts, errors))
-    on_device = (*qpos_to_frames(env.world.character, qpos), touch, error)
-    root_pos, root_rot, joint_rot, touch, error = (part.cpu() for part in on_device)
-    attempts = []
-    for k, (clip_index, first) in enumerate(runs):
-        stop = tracked[k] + 1
-        # clones let go of the whole batch
-        pos, rot, joints, touched = (part[k, :stop].clone() for part in (root_pos, root_rot, joint_rot, touch))
-        motion = Motion(pos, rot, joints, touched, fps=simulator.fps)
-        attempts.append(Attempt(clip_index, first, motion, error[k, :stop], reached[k], divergence[k]))
-    return attempts
+    """Runs of (clip, start frame), in the order given; on_step after each control step."""
+    trace = runner.run(library, Episodes.of(runs), keep=True, on_step=on_step)
+    reached, broken = trace.reached_end.tolist(), trace.broken.tolist()
+    rows = zip(runs, trace.motions, trace.errors, reached, broken, strict=True)
+    return [Attempt(clip, start, motion, errors, end, broke) for (clip, start), motion, errors, end, broke in rows]

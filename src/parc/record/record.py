@@ -27,12 +27,13 @@ from parc.errors import DatasetError, ParcError, SettingsError
 from parc.metrics.measure import measure_clips
 from parc.motion import edit as motion_edit
 from parc.record.accept import AcceptSettings, judge, trusted
-from parc.record.attempt import Attempt, AttemptSettings, Simulator, attempt_clips
+from parc.record.attempt import Attempt, AttemptSettings, attempt_clips
 from parc.record.clip import mirrored_clip, path_progress, recorded_clip
 from parc.record.report import ClipOutcome, Fate, RecordReport
 from parc.record.stretch import Stretch, StretchSettings, choose_stretches
 from parc.run.atomic import write_bytes_atomically
 from parc.run.workers import LOCAL, Workers
+from parc.track.follow.runner import Runner
 from parc.track.nearness import near_ground
 from parc.track.policy import TrainedActor, load_actor
 
@@ -80,7 +81,7 @@ def record_dataset(
 ) -> RecordReport:
     """Record clips into the data set `out`, going on where an earlier call stopped.
 
-    on_clip is called after each clip recorded by this call; worlds and threads as for `Simulator`, workers as in `parc.run`.
+    on_clip is called after each clip recorded by this call; worlds and threads as for `Runner`, workers as in `parc.run`.
     """
     if not len(source):
         raise DatasetError("there are no clips to record")
@@ -121,12 +122,12 @@ class RecordJob:
     settings: RecordSettings
 
     def open(self) -> Callable[[Sequence[Clip]], tuple[list[ClipOutcome], list[Clip]]]:
-        simulator = Simulator(self.trained, self.device, self.worlds, self.threads)
+        simulator = Runner(self.trained, self.device, self.worlds, self.threads)
         return lambda references: record_unit(simulator, references, self.tracker, self.iteration, self.settings)
 
 
 def record_unit(
-    simulator: Simulator, references: Sequence[Clip], tracker: str, iteration: int, settings: RecordSettings
+    simulator: Runner, references: Sequence[Clip], tracker: str, iteration: int, settings: RecordSettings
 ) -> tuple[list[ClipOutcome], list[Clip]]:
     """Outcome of each clip, and the clips recorded."""
     character = simulator.trained.character
@@ -197,7 +198,7 @@ def _choose(character: Character, clip: Clip, near: Tensor, attempts: Sequence[A
 
 
 def _compared(
-    clips: list[Clip], chosen: list[_Chosen], made: list[list[Clip]], simulator: Simulator
+    clips: list[Clip], chosen: list[_Chosen], made: list[list[Clip]], simulator: Runner
 ) -> list[list[tuple[float, float, float, float]]]:
     """TPL before and after, TCL before and after, of each stretch of each clip; before: the reference over the same frames."""
     character, device = simulator.trained.character, simulator.device

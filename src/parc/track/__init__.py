@@ -5,12 +5,12 @@ Training itself is in `parc.track.train`, which is also a program: `python -m pa
 
 from parc.track.env import TrackEnv
 from parc.track.evaluate import ClipScore, Evaluation, evaluate
+from parc.track.follow import Episodes, Runner, Trace
 from parc.track.policy import Actor, TrainedActor, load_actor, save_actor
 from parc.track.reference import ReferenceLibrary, build_library
 from parc.track.settings import TrackerSettings
-from parc.track.simulate import TrackResult, track_clip, track_clips
 
 __all__ = [
-    "Actor", "ClipScore", "Evaluation", "ReferenceLibrary", "TrackEnv", "TrackResult", "TrackerSettings", "TrainedActor",
-    "build_library", "evaluate", "load_actor", "save_actor", "track_clip", "track_clips",
+    "Actor", "ClipScore", "Episodes", "Evaluation", "ReferenceLibrary", "Runner", "Trace", "TrackEnv", "TrackerSettings",
+    "TrainedActor", "build_library", "evaluate", "load_actor", "save_actor",
 ]  # fmt: skip

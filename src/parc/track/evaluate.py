@@ -12,11 +12,7 @@ import torch
 from torch import Tensor
 
 from parc.track.env import TrackEnv
-
-END_SLACK = 2
-"""frames at the end of a clip that need not be tracked"""
-_LOOK_EVERY = 32
-"""control steps between looks at whether all worlds are done (each waits for the device)"""
+from parc.track.follow.runner import Episodes, run_episodes
 
 
 @dataclass(frozen=True)
@@ -61,44 +57,21 @@ def evaluate(env: TrackEnv, actor: Callable[[Tensor], Tensor], trials: int | Non
 
     Takes over the environment's worlds; call `env.restart_all` before training goes on.
     """
-    clips, worlds = env.library.num_clips, env.num_worlds
+    clips = env.library.num_clips
     if trials is None:
-        trials = max(0, worlds // clips - 1)
+        trials = max(0, env.num_worlds // clips - 1)
     runs = torch.arange(clips * (trials + 1))
     clip, noisy = runs % clips, runs >= clips
-    longest_first = torch.argsort(env.library.length.cpu()[clip], descending=True, stable=True)
-    rows = torch.zeros(len(runs), 3)
-    for part in longest_first.split(worlds):
-        rows[part] = _run(env, actor, clip[part], noisy[part])
-    rows = rows.view(trials + 1, clips, 3)
+    length = env.library.length.cpu()
+    trace = run_episodes(env, actor, Episodes(clip, torch.zeros_like(clip), noisy))
+    share = trace.steps / (length[clip] - 1).clamp_min(1)
+    lost = env.settings.termination.body_distance
+    columns = (trace.reached_end.float(), trace.error.nan_to_num(lost), share)
+    rows = torch.stack(columns, -1).view(trials + 1, clips, 3)
     shaken = rows[1:, :, 0].mean(0).tolist() if trials else [None] * clips
     success, error, tracked = rows[0].unbind(-1)
     results = zip(env.library.names, (success > 0.5).tolist(), error.tolist(), tracked.tolist(), shaken, strict=True)
     return Evaluation(tuple(ClipScore(*result, trials) for result in results))
-
-
-def _run(env: TrackEnv, actor: Callable[[Tensor], Tensor], clip: Tensor, noisy: Tensor) -> Tensor:
-    """Success, joint error and tracked share [R, 3] of R runs, on the CPU; R at most the number of worlds."""
-    device, count = env.world.device, len(clip)
-    place = torch.arange(env.num_worlds, device=device) % count
-    clip, noisy = clip.to(device)[place], noisy.to(device)[place]
-    env.begin(clip, torch.zeros_like(clip), noisy)
-    length = env.library.length[clip]
-    alive = torch.arange(env.num_worlds, device=device) < count
-    tracked, error = torch.zeros_like(clip), torch.zeros(env.num_worlds, device=device)
-    for step in range(int(length.max()) - 1):
-        if step % _LOOK_EVERY == 0 and not bool(alive.any()):
-            break
-        env.world.idle.copy_(~alive)
-        env.step(actor(env.observation))
-        good = alive & ~env.failed
-        tracked += good
-        error += env.error * good
-        alive = good & ~env.at_end
-    success = tracked >= length - 1 - END_SLACK
-    share = tracked / (length - 1).clamp_min(1)
-    error = torch.where(tracked > 0, error / tracked.clamp_min(1), env.settings.termination.body_distance)
-    return torch.stack([success.float(), error, share], -1)[:count].cpu()
 
 
 def _mean(values: list[float]) -> float:

@@ -8,10 +8,8 @@ import torch
 from parc.dataset.clip import Clip
 from parc.errors import MotionError
 from parc.motion.edit import resample
-from parc.record.attempt import Simulator, run_attempts
+from parc.track.follow.runner import Runner
 from parc.track.policy import TrainedActor
-from parc.track.reference import ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
 
 Watch = Callable[[int, int], object]
 """control steps done, and how many there are; may raise to end it"""
@@ -20,14 +18,12 @@ Watch = Callable[[int, int], object]
 def track_watched(clip: Clip, trained: TrainedActor, watch: Watch) -> Clip:
     """What the simulated character did, up to where it lost the clip; the name ends in `_sim`."""
     torch.set_num_threads(1)
-    simulator = Simulator(trained, "cpu", worlds=1, threads=1)
-    if clip.motion.fps != simulator.fps:
-        clip = replace(clip, motion=resample(clip.motion, simulator.fps))
+    runner = Runner(trained, "cpu", worlds=1, threads=1)
+    if clip.motion.fps != runner.fps:
+        clip = replace(clip, motion=resample(clip.motion, runner.fps))
     total = len(clip.motion) - 1
     if total < 2:
-        raise MotionError(f"'{clip.name}' has {total + 1} frames at {simulator.fps:g} Hz, expected at least 3 to simulate")
-    unscreened = ReferenceSettings(ScreenSettings(enabled=False))
-    library = build_library(trained.character, [clip], unscreened, "cpu", simulator.fps)
+        raise MotionError(f"'{clip.name}' has {total + 1} frames at {runner.fps:g} Hz, expected at least 3 to simulate")
     done = 0
 
     def on_step() -> None:
@@ -35,9 +31,9 @@ def track_watched(clip: Clip, trained: TrainedActor, watch: Watch) -> Clip:
         done += 1
         watch(done, total)
 
-    attempt = run_attempts(simulator, library, [(0, 0)], on_step=on_step)[0]
-    error = float(attempt.errors[1:].mean()) if len(attempt.errors) > 1 else float(attempt.errors.mean())
-    simulated = clip.derived(f"{clip.name}_sim", "track", motion=attempt.motion)
-    losses = {"joint_error": error, "tracked": (len(attempt.motion) - 1) / total, "success": float(attempt.reached_end)}
+    trace = runner.follow([clip], on_step=on_step)
+    simulated = clip.derived(f"{clip.name}_sim", "track", motion=trace.motions[0])
+    error, tracked = float(trace.error.nan_to_num(0.0)), int(trace.steps) / total
+    losses = {"joint_error": error, "tracked": tracked, "success": float(trace.reached_end)}
     provenance = replace(simulated.provenance, losses={**clip.provenance.losses, **losses})
     return replace(simulated, provenance=provenance)
