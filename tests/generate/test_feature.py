@@ -10,7 +10,8 @@ from parc.character import humanoid, rotation
 from parc.character.pose import dof_to_joints
 from parc.errors import SettingsError
 from parc.generate.feature import FeatureLayout, Statistics
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
+from parc.motion.frame_state import FrameState
 from parc.terrain.heightmap import HeightmapGrid
 from parc.terrain.terrain import Terrain, TerrainBatch
 

@@ -3,8 +3,8 @@
 import torch
 
 from parc.character import humanoid, rotation
-from parc.generate.frame import FrameState
 from parc.generate.inertial import follow_own_past
+from parc.motion.frame_state import FrameState
 
 
 def recorded(walk, start=20) -> FrameState:

@@ -3,8 +3,8 @@
 import torch
 
 from parc.character import humanoid
-from parc.generate.frame import FrameState
 from parc.generate.legs import bend_legs, legs_of
+from parc.motion.frame_state import FrameState
 
 
 def test_feet_reach_what_is_in_reach(walk):

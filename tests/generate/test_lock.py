@@ -5,9 +5,9 @@ import dataclasses
 import torch
 
 from parc.character import humanoid
-from parc.generate.frame import FrameState
 from parc.generate.lock import lock_feet
 from parc.generate.probe import probe_points, sole_points
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 ONE = torch.ones(())

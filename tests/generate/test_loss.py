@@ -7,9 +7,10 @@ from parc.character import humanoid, rotation, world_points
 from parc.character.kinematics import BodyPose
 from parc.generate import loss
 from parc.generate.feature import Statistics
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
 from parc.generate.objective import FastObjective, PaperObjective
 from parc.generate.probe import probe_points, sole_points
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 CPU = torch.device("cpu")

@@ -3,8 +3,8 @@
 import torch
 
 from parc.character import rotation
-from parc.generate.frame import FrameState
 from parc.generate.overlap import continue_plan, fade_in
+from parc.motion.frame_state import FrameState
 
 
 def _state(random: torch.Generator, frames: int) -> FrameState:

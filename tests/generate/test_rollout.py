@@ -9,10 +9,10 @@ from parc.character import humanoid
 from parc.dataset.clip import Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.arrival import arrive
-from parc.generate.frame import FrameState
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.rollout import PathRunner, RolloutSettings, roll_out
+from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain, TerrainBatch

@@ -6,9 +6,9 @@ import torch
 from parc.character import humanoid
 from parc.character.kinematics import BodyPose
 from parc.character.surface import world_points
-from parc.generate.frame import FrameState
 from parc.generate.probe import probe_points
 from parc.generate.score import ScoreWeights, departure, score_window
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 

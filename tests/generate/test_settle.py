@@ -6,10 +6,10 @@ import torch
 from parc.character import humanoid
 from parc.character.kinematics import BodyPose
 from parc.character.surface import world_points
-from parc.generate.frame import FrameState
 from parc.generate.loss import FALL_PER_FRAME
 from parc.generate.probe import probe_points, sole_points
 from parc.generate.settle import PUSH, SLACK, settle
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 ONE = torch.ones(())

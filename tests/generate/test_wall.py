@@ -3,9 +3,9 @@
 import torch
 
 from parc.character import humanoid
-from parc.generate.frame import FrameState
 from parc.generate.repair import repair
 from parc.generate.wall import way_out
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 HEIGHTS = torch.zeros(12, 12)

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parc.character import humanoid
-from parc.generate.frame import FrameState
 from parc.live.branch import Branch, Tree
-from parc.live.follower import Reference, Snapshot
+from parc.motion.frame_state import FrameState
+from parc.track.anatomy import Anatomy
+from parc.track.follow.follower import Snapshot
+from parc.track.follow.plan_reference import PlanReference
 
 BODY = humanoid()
 FRAMES = FrameState(
@@ -18,7 +20,7 @@ FRAMES = FrameState(
     torch.eye(3).expand(1, 2, BODY.num_bodies - 1, 3, 3),
     torch.zeros(1, 2, BODY.num_bodies),
 )
-REFERENCE = Reference.of(BODY, FRAMES)
+REFERENCE = PlanReference.of(Anatomy(BODY, "cpu"), FRAMES)
 
 
 def branch(parent: Branch | None = None, name: float = 0.0, end: int = 4, recorded: int = 8, safe: bool = True) -> Branch:

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from parc.errors import SettingsError, TerrainError
-from parc.live.follower import Follower
 from parc.live.pilot import Pilot, PilotSettings
 from parc.live.planner import PlannerSettings
 from parc.path import TerrainPath
 from parc.terrain import Terrain
+from parc.track.follow.follower import Follower
 
 FLAT = Terrain.flat((20, 20))
 QUICK = PilotSettings(planner=PlannerSettings(candidates=1, beam=1))

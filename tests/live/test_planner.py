@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from parc.generate.frame import FrameState
 from parc.live.branch import Branch
-from parc.live.follower import Reference
 from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start, again, origins, spread_out
 from parc.live.stage import LYING, GivenUp, Ground, Stage
+from parc.motion.frame_state import FrameState
 from parc.path import TerrainPath
 from parc.terrain import Terrain
+from parc.track.follow.follower import Snapshot
+from parc.track.follow.plan_reference import PlanReference
 from parc.traverse.arrive import CROUCH, STANDING
 
 FLAT = Terrain.flat((20, 12))
@@ -222,10 +223,9 @@ def test_who_pauses_gets_less_far(stage: Stage, first: Plan) -> None:
 
 def test_a_trial_is_what_a_follower_does(stage: Stage, first: Plan) -> None:
     leaf = first.best
-    reference = Reference.of(
-        stage.follower.character, FrameState(*(part.repeat_interleave(2, 0) for part in leaf.reference.frames))
-    )
-    trial = stage.follow(FLAT, [leaf.at(0)] * 2, reference, 12, 6)
+    twice = FrameState(*(part.repeat_interleave(2, 0) for part in leaf.reference.frames))
+    reference = PlanReference.of(stage.follower.anatomy, twice)
+    trial = stage.follow(FLAT, Snapshot.stack([leaf.at(0)] * 2), reference, 12, 6)
     for k in range(2):
         torch.testing.assert_close(trial.states.qpos[k], leaf.states.qpos, atol=5e-3, rtol=0)
     assert int(trial.survived[0]) == leaf.survived and trial.error.shape == trial.drift.shape == (2, 12)
@@ -239,8 +239,7 @@ def test_who_lies_has_not_survived(stage: Stage, first: Plan) -> None:
     back = torch.tensor([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     frames.root_pos[:, :, 2] = torch.tensor([[STANDING], [0.15]])
     frames.root_rot[1] = back
-    character = stage.follower.character
-    reference = Reference.of(character, frames)
-    trial = stage.follow(FLAT, [reference.start(character, k, 30) for k in range(2)], reference, 14, 6)
+    reference = PlanReference.of(stage.follower.anatomy, frames)
+    trial = stage.follow(FLAT, stage.follower.start(reference), reference, 14, 6)
     assert int(trial.survived[0]) == 14 and int(trial.survived[1]) < LYING
     assert float(trial.drift[1, : LYING - 1].max()) < 0.5, "the reference itself was not lost"

@@ -7,11 +7,12 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import PathError, SettingsError
-from parc.generate.frame import FrameState
+from parc.motion.frame_state import FrameState
 from parc.motion.qpos import motion_to_qpos
 from parc.path import TerrainPath
 from parc.physics.engine import make_world
 from parc.terrain import Terrain, TerrainBatch
+from parc.track.follow.follower import Snapshot
 from parc.traverse import Models, PlainSettings, SearchSettings, Traverse, TraverseSettings, plan_route, traverse
 from parc.traverse.retry import _block, _earlier, _rebased, _standing_cell
 from parc.traverse.search import Node, Trial, _spread
@@ -98,7 +99,7 @@ def body(walk: Clip, at: float, height: float = 0.87, parent: Node | None = None
     qpos = torch.zeros(3, 7)
     qpos[:, 0], qpos[:, 2] = at, height
     none = FrameState.of_motion(walk.motion.slice(0, 2))
-    return Node(parent, qpos, qpos, qpos, qpos[-1], qpos[:2], none, none, at, 10)
+    return Node(parent, Snapshot(*[qpos] * 6), qpos[:2], none, none, at, 10)
 
 
 def test_the_next_try_begins_before_the_farthest_body(walk: Clip) -> None:
@@ -131,7 +132,7 @@ def test_a_body_at_a_ledge_stands_where_its_height_says(walk: Clip) -> None:
 def test_bodies_elsewhere_do_not_take_the_new_way(walk: Clip) -> None:
     levels = [[body(walk, 0.2)], [body(walk, 2.0), body(walk, 1.5), body(walk, 0.4)]]
     rebased = _rebased(levels)
-    assert [float(n.qpos[-1, 0]) for n in rebased[-1]] == [2.0, 1.5]
+    assert [float(n.states.qpos[-1, 0]) for n in rebased[-1]] == [2.0, 1.5]
     assert all(n.progress == 0.0 for n in rebased[-1]) and rebased[0] is levels[0]
 
 

@@ -18,7 +18,7 @@ from torch.nn import functional
 from parc.character import rotation
 from parc.character.character import Character
 from parc.errors import SettingsError
-from parc.generate.frame import FrameState
+from parc.motion.frame_state import FrameState
 
 RotationEncoding = Literal["sixd", "exp"]
 

@@ -3,8 +3,7 @@
 Everything the generator sees or predicts is relative to it: x along the heading, z up, the origin at the root. A motion
 moved over the ground and turned about the vertical has therefore the same features, if the terrain moves with it.
 
-World poses travel as `FrameState`: rotation matrices, because 6D features and forward kinematics both work on matrices and
-no conversion is then needed inside a captured window.
+World poses travel as `parc.motion.frame_state.FrameState`.
 """
 
 from typing import NamedTuple
@@ -13,53 +12,12 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
-from parc.character.character import Character
-from parc.character.kinematics import BodyPose, forward_kinematics_matrix
-from parc.motion.motion import Motion
+from parc.motion.frame_state import FrameState
 from parc.terrain.heightmap import HeightmapGrid, relative_heightmap, sample_heightmap
 from parc.terrain.terrain import TerrainBatch
 
 HEIGHT_LIMIT = 3.0
 """m above and below the root beyond which the ground looks all the same"""
-
-
-class FrameState(NamedTuple):
-    """Frames of a character, any leading dims."""
-
-    root_pos: Tensor
-    """[..., 3]"""
-    root_rot: Tensor
-    """[..., 3, 3]"""
-    joint_rot: Tensor
-    """[..., B-1, 3, 3] against the parent"""
-    contacts: Tensor
-    """[..., B]"""
-
-    @classmethod
-    def of_motion(cls, motion: Motion) -> "FrameState":
-        return cls(motion.root_pos, rotation.to_matrix(motion.root_rot), rotation.to_matrix(motion.joint_rot), motion.contacts)
-
-    def to_motion(self, fps: float = 30.0) -> Motion:
-        """For states [T, ...]."""
-        return Motion(
-            self.root_pos,
-            rotation.from_matrix(self.root_rot),
-            rotation.from_matrix(self.joint_rot),
-            self.contacts.clamp(0, 1),
-            fps,
-        )
-
-    def body_pose(self, character: Character) -> BodyPose:
-        return forward_kinematics_matrix(character, self.root_pos, self.root_rot, self.joint_rot)
-
-    def select(self, condition: Tensor, other: "FrameState") -> "FrameState":
-        """These frames where `condition` [B] holds, the other's elsewhere; leading dim B."""
-        parts = [torch.where(condition.view(-1, *[1] * (a.dim() - 1)), a, b) for a, b in zip(self, other, strict=True)]
-        return FrameState(*parts)
-
-    def narrow(self, start: int, length: int) -> "FrameState":
-        """Frames start .. start+length-1 of states [B, T, ...]."""
-        return FrameState(*(part.narrow(1, start, length) for part in self))
 
 
 class CanonicalFrame(NamedTuple):

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from parc.generate.feature import FeatureLayout
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
 from parc.generate.network import PAST_FRAMES
 from parc.generate.probe import probe_points
+from parc.motion.frame_state import FrameState
 
 
 def follow_own_past(

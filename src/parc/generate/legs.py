@@ -13,7 +13,7 @@ from torch.nn import functional
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.generate.frame import FrameState
+from parc.motion.frame_state import FrameState
 
 
 class Legs(NamedTuple):

@@ -18,10 +18,10 @@ from torch.nn import functional
 
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.generate.frame import FrameState
 from parc.generate.legs import bend_legs, legs_of
 from parc.generate.probe import probe_points, sole_points
 from parc.generate.tread import contact_of, gap_below, label_of, lift_of
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import TerrainBatch
 
 PATCH = 0.02

@@ -17,9 +17,10 @@ from parc.character import rotation
 from parc.character.kinematics import BodyPose
 from parc.character.surface import min_per_body, world_points
 from parc.generate.feature import FeatureLayout
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
 from parc.generate.probe import Probe
 from parc.generate.table import FPS
+from parc.motion.frame_state import FrameState
 from parc.terrain.support import distances
 from parc.terrain.terrain import TerrainBatch
 

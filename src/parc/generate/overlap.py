@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
-from parc.generate.frame import FrameState
+from parc.motion.frame_state import FrameState
 
 
 def fade_in(frames: int, device: torch.device | str) -> Tensor:

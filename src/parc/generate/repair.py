@@ -5,10 +5,10 @@ from torch.nn.functional import pad
 
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.generate.frame import FrameState
 from parc.generate.lock import lock_feet
 from parc.generate.settle import settle
 from parc.generate.wall import way_out
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import TerrainBatch
 
 

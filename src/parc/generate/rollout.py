@@ -23,7 +23,7 @@ from parc.errors import PathError, SettingsError
 from parc.generate.arrival import SAME_HEIGHT, arrive
 from parc.generate.blend import Blend
 from parc.generate.captured_ahead import CapturedAhead
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
@@ -32,6 +32,7 @@ from parc.generate.repair import repair
 from parc.generate.schedule import FlowSchedule, spaced
 from parc.generate.score import ScoreWeights, departure, score_window
 from parc.generate.table import FPS
+from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath

@@ -18,9 +18,9 @@ from parc.character.character import Character
 from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
-from parc.generate.frame import FrameState
 from parc.generate.network import PAST_FRAMES
 from parc.motion.edit import mirror
+from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 FPS = 30.0

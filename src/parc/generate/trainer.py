@@ -24,7 +24,7 @@ from parc.generate.blend import Blend
 from parc.generate.captured_ahead import CapturedAhead
 from parc.generate.feature import Statistics
 from parc.generate.flat import AdamSettings, FlatAdamW, FlatParameters
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
 from parc.generate.fuse import Fused
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
@@ -32,6 +32,7 @@ from parc.generate.objective import FastObjective, PaperObjective
 from parc.generate.repair import repair
 from parc.generate.schedule import FlowSchedule
 from parc.generate.window import Drawn, WindowBatch, WindowSampler
+from parc.motion.frame_state import FrameState
 from parc.run.distributed import Group
 from parc.terrain.terrain import TerrainBatch
 

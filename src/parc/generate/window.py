@@ -23,11 +23,12 @@ from torch import Tensor
 from parc.character.kinematics import BodyPose
 from parc.character.surface import world_points
 from parc.generate.feature import FeatureLayout
-from parc.generate.frame import CanonicalFrame, FrameState
+from parc.generate.frame import CanonicalFrame
 from parc.generate.inertial import follow_own_past
 from parc.generate.network import PAST_FRAMES
 from parc.generate.probe import probe_points
 from parc.generate.table import FPS, FrameTable
+from parc.motion.frame_state import FrameState
 from parc.terrain.augment import BoxAugmentation, random_boxes_on_grid
 from parc.terrain.heightmap import HeightmapGrid
 from parc.terrain.terrain import TerrainBatch

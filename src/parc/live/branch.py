@@ -22,7 +22,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from parc.live.follower import Reference, Snapshot
+from parc.track.follow.follower import Snapshot
+from parc.track.follow.plan_reference import PlanReference
 
 Origin = Literal["held", "plan", "body", "pause"]
 """how a motion was written (`parc.live.stage`)"""
@@ -38,7 +39,7 @@ class Branch:
     """[S] m, mean root-relative distance of the bodies from the reference's after each step"""
     drift: Tensor
     """[S] m, distance of the root from the reference's after each step"""
-    reference: Reference
+    reference: PlanReference
     """one"""
     first: int
     """frame of the reference at which the body should be in the first state"""
@@ -88,7 +89,7 @@ class Branch:
         return self.origin in ("held", "plan")
 
     def at(self, step: int) -> Snapshot:
-        return Snapshot(*(part[step] for part in self.states))
+        return self.states.row(step)
 
     @property
     def last(self) -> Snapshot:

@@ -31,7 +31,6 @@ from parc.errors import SettingsError, TerrainError
 from parc.generate.generator import Generator
 from parc.live.branch import Tree
 from parc.live.fall import FallSettings, FallWatch
-from parc.live.follower import Follower, Reference
 from parc.live.moment import Moment, Statistics
 from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start
 from parc.live.stage import Ground, differ_near
@@ -40,6 +39,8 @@ from parc.motion.motion import Motion
 from parc.motion.qpos import qpos_to_frames
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
+from parc.track.follow.follower import Follower
+from parc.track.follow.plan_reference import PlanReference
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic
 
@@ -132,7 +133,7 @@ class Pilot:
         return self._body.snapshot().contacts
 
     @property
-    def plan(self) -> Reference | None:
+    def plan(self) -> PlanReference | None:
         """What is followed, from its frame 0 on; `plan_frame` is where the character should be in it."""
         return self._body.reference
 

@@ -29,11 +29,12 @@ from parc.errors import SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings
 from parc.live.branch import STEADY, Branch, Origin
-from parc.live.follower import Reference, Snapshot
 from parc.live.stage import Ground, Stage, Trial
 from parc.live.steer import NEARBY
 from parc.path.follow import PathBatch
 from parc.terrain.terrain import Terrain
+from parc.track.follow.follower import Snapshot
+from parc.track.follow.plan_reference import PlanReference
 from parc.track.policy import TrainedActor
 from parc.traverse.arrive import CROUCH, STANDING, walk, worth
 from parc.traverse.critic import Critic
@@ -107,7 +108,7 @@ class Start(NamedTuple):
     """A body that is on its own until the plan is there: it was pushed, or the ground changed under it."""
 
     state: Snapshot
-    reference: Reference
+    reference: PlanReference
     frame: int
     """of the reference, that the body should be at"""
     steps: int
@@ -203,27 +204,26 @@ class Planner:
 
     def _look_ahead(self, ground: Ground, start: Start) -> Branch:
         """What the body does on its own until the plan is due."""
-        trial = self._alone.follow(ground.terrain, [start.state], start.reference, max(start.steps, 1), 0, first=start.frame)
+        trial = self._alone.follow(ground.terrain, start.state, start.reference, max(start.steps, 1), 0, first=start.frame)
         return _branch(trial, 0, start.steps, first=start.frame)
 
     def _prolonged(self, ground: Ground, branch: Branch, steps: int) -> Branch:
         """A branch that goes on after another's record, with the same reference: who stands goes on standing."""
         at = branch.first + branch.end
-        trial = self._alone.follow(ground.terrain, [branch.last], branch.reference, steps, steps, first=at)
+        trial = self._alone.follow(ground.terrain, branch.last, branch.reference, steps, steps, first=at)
         return _branch(trial, 0, steps, "pause", branch, at)
 
     def _try(self, request: Request, parents: list[Branch], kinds: list[Origin], random: torch.Generator) -> list[Branch]:
         """What became of motions written after the parents, or out of nothing."""
         settings, stage, ground = self.settings, self._stage, request.ground
-        character, count = stage.follower.character, settings.candidates
+        anatomy, count = stage.follower.anatomy, settings.candidates
         if parents:
             frames = stage.write(ground, parents, kinds, settings.frames, random, request.is_wanted)
-            reference = Reference.of(character, frames)
-            states = [parent.last for parent in parents]
+            reference = PlanReference.of(anatomy, frames)
+            states = Snapshot.stack([parent.last for parent in parents])
         else:
-            reference = Reference.of(character, stage.begin(ground, count, settings.frames, random))
-            hz = stage.follower.trained.contract.control_hz
-            states = [reference.start(character, k, hz) for k in range(count)]
+            reference = PlanReference.of(anatomy, stage.begin(ground, count, settings.frames, random))
+            states = stage.follower.start(reference)
         trial = stage.follow(ground.terrain, states, reference, settings.rehearse, request.commit, request.is_wanted)
         if not parents:
             return [_branch(trial, k, request.commit) for k in range(count)]
@@ -327,7 +327,7 @@ def spread_out(branches: Sequence[Branch], scores: Sequence[float], count: int) 
 def _branch(
     trial: Trial, row: int, end: int, origin: Origin | None = None, parent: Branch | None = None, first: int = 0
 ) -> Branch:
-    states = Snapshot(*(part[row] for part in trial.states))
+    states = trial.states.row(row)
     survived, value = int(trial.survived[row]), float(trial.value[row])
     reference = trial.reference.row(row)
     return Branch(

@@ -14,16 +14,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
 from parc.generate.rollout import PathRunner, RolloutSettings
 from parc.live.branch import Branch, Origin
 from parc.live.fall import FallSettings, are_down
-from parc.live.follower import Follower, Reference, Snapshot
+from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.track.follow.follower import Follower, Snapshot
+from parc.track.follow.plan_reference import PlanReference
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic
 
@@ -41,7 +42,7 @@ class Trial(NamedTuple):
 
     states: Snapshot
     """[K, S + 1, ...]"""
-    reference: Reference
+    reference: PlanReference
     """[K]"""
     survived: Tensor
     """[K] steps before the reference was lost or the body lay"""
@@ -129,8 +130,8 @@ class Stage:
     def follow(
         self,
         terrain: Terrain,
-        states: list[Snapshot],
-        reference: Reference,
+        states: Snapshot,
+        reference: PlanReference,
         steps: int,
         commit: int,
         is_wanted: Callable[[], bool] = lambda: True,
@@ -141,7 +142,7 @@ class Stage:
         if terrain is not self._terrain:
             self._terrain = terrain
             follower.set_terrain(terrain)
-        follower.put(*states)
+        follower.put(states)
         follower.follow(reference, first)
         kept = [follower.snapshots()]
         error, drift = [], []
@@ -172,10 +173,10 @@ class Stage:
         return paths.advance(torch.full_like(paths.length, ground.progress), xy.to(paths.length.device), REACH)
 
     def _head(self, leaf: Branch, origin: Origin) -> "_Head":
-        reference, at = leaf.reference.frames, min(leaf.first + leaf.end, len(leaf.reference) - 1)
+        reference, at = leaf.reference.frames, min(leaf.first + leaf.end, leaf.reference.length - 1)
         if origin in ("body", "pause"):
             past = leaf.last.frames(self.follower.character)
-        elif origin == "held" and len(leaf.reference) - at >= PAST_FRAMES:
+        elif origin == "held" and leaf.reference.length - at >= PAST_FRAMES:
             rest = FrameState(*(part[0, at:] for part in reference))
             return _Head(rest, _last(rest, PAST_FRAMES))
         else:

@@ -129,32 +129,41 @@ def _at_rate(clip: Clip, fps: float) -> Clip:
 
 
 def _tables(anatomy: Anatomy, motions: list[Motion], lengths: Tensor, fps: float) -> dict[str, Tensor]:
-    """All motions end to end. Joints go through the DoF vector first, so that turns off a hinge's axis are gone everywhere."""
-    character, device = anatomy.character, anatomy.device
+    """All motions end to end."""
 
     def joined(parts: list[Tensor]) -> Tensor:
-        return torch.cat(parts).to(device)
+        return torch.cat(parts).to(anatomy.device)
 
     root_pos, root_rot = joined([m.root_pos for m in motions]), joined([m.root_rot for m in motions])
-    contacts = joined([m.contacts for m in motions])
-    dof = joints_to_dof(character, joined([m.joint_rot for m in motions]))
-    joint_rot = dof_to_joints(character, dof)
-    pose = forward_kinematics(character, root_pos, root_rot, joint_rot)
-    qpos = frames_to_qpos(character, root_pos, root_rot, joint_rot)
-    qvel = qpos_to_qvel(character, qpos, lengths, fps)
-    moving = joint_rot.index_select(1, anatomy.joint_body - 1)
-    keys = anatomy.root_relative(pose.pos).index_select(1, anatomy.key_body)
-    shown = [root_pos, rotation.to_sixd(root_rot), keys.flatten(1), rotation.to_sixd(moving).flatten(1), contacts]
-    return {
-        "qpos": qpos,
+    joint_rot, contacts = joined([m.joint_rot for m in motions]), joined([m.contacts for m in motions])
+    tables = frame_tables(anatomy, root_pos, root_rot, joint_rot, contacts)
+    qvel = qpos_to_qvel(anatomy.character, tables["qpos"], lengths, fps)
+    return tables | {
         "qvel": qvel,
-        "body_pos": pose.pos,
-        "joint_rot": moving,
-        "root_rot": root_rot,
         "root_angular": rotation.rotate(root_rot, qvel[:, 3:6]),
-        "key_velocity": _arriving(pose.pos.index_select(1, anatomy.key_body), lengths) * fps,
+        "key_velocity": _arriving(tables["body_pos"].index_select(1, anatomy.key_body), lengths) * fps,
         "contacts": contacts,
         "may_touch": torch.zeros_like(contacts),
+    }
+
+
+def frame_tables(anatomy: Anatomy, root_pos: Tensor, root_rot: Tensor, joint_rot: Tensor, contacts: Tensor) -> dict[str, Tensor]:
+    """What a tracker reads of frames [..., 3], [..., 4], [..., J, 4], [..., B], but for velocities: see `ReferenceLibrary`.
+
+    Joints go through the DoF vector first, so that turns off a hinge's axis are gone everywhere.
+    """
+    character = anatomy.character
+    dof = joints_to_dof(character, joint_rot)
+    joint_rot = dof_to_joints(character, dof)
+    body_pos = forward_kinematics(character, root_pos, root_rot, joint_rot).pos
+    moving = joint_rot.index_select(-2, anatomy.joint_body - 1)
+    keys = anatomy.root_relative(body_pos).index_select(-2, anatomy.key_body)
+    shown = [root_pos, rotation.to_sixd(root_rot), keys.flatten(-2), rotation.to_sixd(moving).flatten(-2), contacts]
+    return {
+        "qpos": frames_to_qpos(character, root_pos, root_rot, joint_rot),
+        "body_pos": body_pos,
+        "joint_rot": moving,
+        "root_rot": root_rot,
         "dof": dof,
         "targets": torch.cat(shown, -1),
     }

@@ -14,16 +14,16 @@ import torch
 from parc.correct.optimise import OptimiseSettings, optimise
 from parc.correct.select import SelectSettings, select
 from parc.dataset.clip import Clip
-from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.batch import ClipBatch
+from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
+from parc.track.follow.follower import Follower, Snapshot
+from parc.track.follow.plan_reference import PlanReference
 from parc.traverse.arrive import at_goal, walk
-from parc.traverse.follow import Follower
-from parc.traverse.reference import References
 from parc.traverse.retry import SearchResult
 from parc.traverse.search import Node
 
@@ -81,20 +81,17 @@ def _attempt(
     if settings.optimise is not None:
         (clip,) = optimise([clip], character, settings.optimise, device)
     frames = FrameState(*(part.unsqueeze(0).to(device) for part in FrameState.of_motion(clip.motion)))
-    references = References.of(follower.anatomy, frames)
-    steps = max(references.frames - 1, 1)
-    stretch = follower.follow(follower.start(references), references, steps)
+    reference = PlanReference.of(follower.anatomy, frames)
+    steps = max(reference.length - 1, 1)
+    stretch = follower.run(follower.start(reference), reference, steps)
     along = PathBatch.stack([path], device=device)
-    walked = walk(along, along.start(), stretch.qpos[..., :3])
+    walked = walk(along, along.start(), stretch.root_pos)
     good = int(stretch.survived[0])
-    there = at_goal(along, stretch.qpos[..., :3], walked, settings.radius)[0, : good + 1]
+    there = at_goal(along, stretch.root_pos, walked, settings.radius)[0, : good + 1]
     span = slice(0, good + 1)
     node = Node(
         None,
-        stretch.qpos[0, span],
-        stretch.qvel[0, span],
-        stretch.contacts[0, span],
-        stretch.offset[0, good],
+        Snapshot(*(part[0, span] for part in stretch.states)),
         stretch.targets[0, :good],
         FrameState(*(part[0, span] for part in frames)),
         FrameState(*(part[0, good:] for part in frames)),

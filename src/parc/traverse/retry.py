@@ -19,9 +19,9 @@ from parc.generate.generator import Generator
 from parc.path.graph import Cell, NavigationGraph
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
+from parc.track.follow.follower import Follower
 from parc.traverse.arrive import STANDING
 from parc.traverse.critic import Critic
-from parc.traverse.follow import Follower
 from parc.traverse.route import RouteSettings, cell_under, ends_of, plan_route
 from parc.traverse.search import Node, Search, SearchSettings, Trial
 
@@ -110,10 +110,10 @@ def _earlier(trial: Trial, away: float, from_start: bool) -> list[list[Node]]:
     """The bodies before any came within `away` m of where the farthest is, or none: from the start."""
     if from_start or trial.end is None:
         return []
-    end = trial.end.qpos[-1, :2]
+    end = trial.end.states.qpos[-1, :2]
 
     def near(level: list[Node]) -> bool:
-        return any(float((node.qpos[-1, :2] - end).norm()) < away for node in level)
+        return any(float((node.states.qpos[-1, :2] - end).norm()) < away for node in level)
 
     return trial.levels[: next((k for k, level in enumerate(trial.levels) if near(level)), 0)]
 
@@ -129,7 +129,7 @@ def _block(blocked: dict[Cell, float], terrain: Terrain, way: TerrainPath, trial
 
 def _standing_cell(terrain: Terrain, beam: list[Node]) -> Cell:
     """Of the cells around the foremost body, the nearest that it can be standing on."""
-    root = max(beam, key=lambda node: node.progress).qpos[-1, :3].cpu()
+    root = max(beam, key=lambda node: node.progress).states.qpos[-1, :3].cpu()
     i, j = cell_under(terrain, root[:2])
     rows, columns = terrain.size
     around = [(a, b) for a in range(i - 1, i + 2) for b in range(j - 1, j + 2) if 0 <= a < rows and 0 <= b < columns]
@@ -162,5 +162,5 @@ def _rebased(levels: list[list[Node]]) -> list[list[Node]]:
     if not levels:
         return []
     front = max(levels[-1], key=lambda node: node.progress)
-    near = [node for node in levels[-1] if float((node.qpos[-1, :2] - front.qpos[-1, :2]).norm()) <= TOGETHER]
+    near = [node for node in levels[-1] if float((node.states.qpos[-1, :2] - front.states.qpos[-1, :2]).norm()) <= TOGETHER]
     return [*levels[:-1], [replace(node, progress=0.0) for node in near]]

@@ -22,20 +22,18 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from parc.character import rotation
 from parc.errors import SettingsError
-from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
 from parc.generate.rollout import PathRunner, RolloutSettings
-from parc.motion.qpos import qpos_to_frames
+from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.track.follow.follower import Follower, Snapshot, Stretch
+from parc.track.follow.plan_reference import PlanReference
 from parc.traverse.arrive import at_goal, walk, worth
 from parc.traverse.critic import Critic
-from parc.traverse.follow import BodyStates, Follower, Stretch
-from parc.traverse.reference import References
 
 GAIN = 0.5
 """m of worth (`parc.traverse.arrive`) that count as getting on"""
@@ -115,14 +113,8 @@ class Node:
     """A simulated body at the end of a kept stretch."""
 
     parent: "Node | None"
-    qpos: Tensor
-    """[n, nq] the stretch's states, the first being the parent's last"""
-    qvel: Tensor
-    """[n, nv]"""
-    contacts: Tensor
-    """[n, bodies]"""
-    offset: Tensor
-    """[D] rad, held by the motor targets at the last state"""
+    states: Snapshot
+    """[n, ...] one after the other, the first being the parent's last"""
     targets: Tensor
     """[n - 1, D] motor targets between them"""
     plan: FrameState
@@ -219,7 +211,7 @@ class Search:
 
     def _worth(self, node: Node) -> float:
         arc = torch.tensor([node.progress], device=self.device)
-        return float(worth(self.path, arc, node.qpos[-1, 2:3], self.settings.climb))
+        return float(worth(self.path, arc, node.states.qpos[-1, 2:3], self.settings.climb))
 
     def _rounds(self, beam: list[Node], random: torch.Generator, times: int) -> tuple[list[Node], Node | None, float]:
         """The next beam of so many rounds from one, the body that arrived, and the sum of shares survived."""
@@ -240,13 +232,10 @@ class Search:
         settings, count = self.settings, self.settings.candidates
         parents: list[Node | None] = [beam[i % len(beam)] if beam else None for i in range(count)]
         frames = self._continue(parents, random) if beam else self._begin(random)
-        references = References.of(self.follower.anatomy, frames)
-        if beam:
-            last = [(n.qpos[-1], n.qvel[-1], n.contacts[-1], n.offset) for n in parents if n is not None]
-            states = BodyStates(*(torch.stack(parts) for parts in zip(*last, strict=True)))
-        else:
-            states = self.follower.start(references)
-        stretch = self.follower.follow(states, references, settings.look)
+        reference = PlanReference.of(self.follower.anatomy, frames)
+        last = [node.states.row(-1) for node in parents if node is not None]
+        states = Snapshot.stack(last) if beam else self.follower.start(reference)
+        stretch = self.follower.run(states, reference, settings.look)
         walked = self._progress(parents, stretch)
         arrived = self._arrival(parents, frames, stretch, walked)
         share = float((stretch.survived.float() / settings.look).mean())
@@ -289,8 +278,7 @@ class Search:
 
     def _present(self, node: Node) -> FrameState:
         """[2, ...] the body's last two simulated frames."""
-        root_pos, root_rot, joint_rot = qpos_to_frames(self.character, node.qpos[-PAST_FRAMES:])
-        return FrameState(root_pos, rotation.to_matrix(root_rot), rotation.to_matrix(joint_rot), node.contacts[-PAST_FRAMES:])
+        return node.states.row(-1).frames(self.character)
 
     def _written(self, runner: PathRunner, windows: int, random: torch.Generator) -> FrameState:
         parts = [FrameState(*(part.clone() for part in runner.step(random))) for _ in range(windows)]
@@ -299,13 +287,13 @@ class Search:
     def _progress(self, parents: list[Node | None], stretch: Stretch) -> Tensor:
         """[B, S + 1] m along the path."""
         progress = torch.tensor([0.0 if n is None else n.progress for n in parents], device=self.device)
-        return walk(self._rows, progress, stretch.qpos[..., :3])
+        return walk(self._rows, progress, stretch.root_pos)
 
     def _arrival(self, parents: list[Node | None], frames: FrameState, stretch: Stretch, walked: Tensor) -> Node | None:
         """The body that arrives first and stays up for `margin` steps more, if any does."""
         step = torch.arange(stretch.steps + 1, device=walked.device)
         last = stretch.survived[:, None] - self.settings.margin
-        there = at_goal(self.path, stretch.qpos[..., :3], walked, self.settings.radius) & (step >= PAST_FRAMES) & (step <= last)
+        there = at_goal(self.path, stretch.root_pos, walked, self.settings.radius) & (step >= PAST_FRAMES) & (step <= last)
         if not bool(there.any()):
             return None
         first = torch.where(there.any(1), there.int().argmax(1), stretch.steps + 1)
@@ -320,7 +308,7 @@ class Search:
         end, kept = good.clamp(0, stretch.steps), keep.clamp(0, stretch.steps)
         taken = torch.tensor([0 if n is None else n.steps for n in parents], device=good.device) + end
         on_path = self._rows.position(walked[row, end])
-        root = stretch.qpos[row, end, :3]
+        root = stretch.root_pos[row, end]
         aside = (root[:, :2] - on_path[:, :2]).norm(dim=-1)
         off = (aside - settings.corridor).clamp_min(0)
         score = (
@@ -338,10 +326,7 @@ class Search:
         span = slice(0, steps + 1)
         return Node(
             parent,
-            stretch.qpos[row, span].clone(),
-            stretch.qvel[row, span].clone(),
-            stretch.contacts[row, span].clone(),
-            stretch.offset[row, steps].clone(),
+            Snapshot(*(part[row, span].clone() for part in stretch.states)),
             stretch.targets[row, :steps].clone(),
             FrameState(*(part[row, span].clone() for part in frames)),
             FrameState(*(part[row, steps:].clone() for part in frames)),

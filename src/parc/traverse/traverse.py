@@ -18,16 +18,16 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
-from parc.generate.frame import FrameState
 from parc.generate.generator import Generator
 from parc.models import shipped_generator, shipped_tracker
+from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
 from parc.motion.qpos import qpos_to_frames
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
+from parc.track.follow.follower import Follower
 from parc.track.policy import TrainedActor, load_actor
 from parc.traverse.critic import Critic
-from parc.traverse.follow import Follower
 from parc.traverse.plain import PlainSettings, run_plain
 from parc.traverse.retry import SearchResult, search_with_tries
 from parc.traverse.route import RouteSettings
@@ -151,7 +151,7 @@ def _outcome(
         origin = Provenance(source="traverse", skill="generated")
         clip = Clip(name, simulated, terrain, path, models.tracker.character.fingerprint, origin)
         clips = clip, replace(clip, name=f"{name}_plan", motion=planned)
-        qvel = _joined([node.qvel for node in chain])
+        qvel = _joined([node.states.qvel for node in chain])
         targets = torch.cat([node.targets for node in chain]).cpu()
     return Traverse(
         clips[0],
@@ -171,8 +171,8 @@ def _outcome(
 
 def _motions(chain: list[Node], tracker: TrainedActor) -> tuple[Motion, Motion]:
     fps = float(tracker.contract.control_hz)
-    frames = qpos_to_frames(tracker.character, _joined([node.qpos for node in chain]))
-    simulated = Motion(*frames, _joined([node.contacts for node in chain]), fps)
+    frames = qpos_to_frames(tracker.character, _joined([node.states.qpos for node in chain]))
+    simulated = Motion(*frames, _joined([node.states.contacts for node in chain]), fps)
     plan = FrameState(*(_joined([node.plan[k] for node in chain]) for k in range(4)))
     planned = Motion(
         plan.root_pos, rotation.from_matrix(plan.root_rot), rotation.from_matrix(plan.joint_rot), plan.contacts.clamp(0, 1), fps

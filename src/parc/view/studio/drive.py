@@ -243,7 +243,7 @@ def _view(pilot: Pilot, error: float, worked: float, answers: Sequence[float]) -
         pos=bodies.pos.double().numpy(),
         rot=bodies.rot.double().numpy(),
         contacts=pilot.contacts.double().numpy(),
-        plan=plan.frames.root_pos[0, min(pilot.plan_frame, len(plan) - 1) :].double().numpy(),
+        plan=plan.frames.root_pos[0, min(pilot.plan_frame, plan.length - 1) :].double().numpy(),
         goal=None if goal is None else goal.double().numpy(),
         wish=pilot.steering.wish,
         seconds=statistics.steps / hz,
