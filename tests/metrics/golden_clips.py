@@ -1,4 +1,4 @@
-"""How golden_clips.npz was made: three recordings of the simulation cut short, two of them damaged so that every metric has a say.
+"""How golden_clips.npz was made: three recordings, cut short, two of them damaged so that every metric says something.
 
 python tests/metrics/golden_clips.py
 
