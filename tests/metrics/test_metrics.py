@@ -1,5 +1,9 @@
-"""Metrics against hand arithmetic and against the values the paper's released functions give."""
+"""Metrics against hand arithmetic, a second program, and the values the paper's released functions give."""
 
+import ast
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +23,11 @@ from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 BODY = humanoid()
-GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "parc"
+HERE = Path(__file__).parent
+SCRIPT = HERE / "golden_values.py"
+WRITTEN: dict[str, dict[str, float | None]] = json.loads((HERE / "golden_values.json").read_text())
+"""what SCRIPT found, a program of its own"""
+RELEASED = Path(__file__).parents[3] / "shared" / "data" / "parc"
 
 
 def standing(frames: int, height: float = 2.0, fps: float = 30.0) -> Clip:
@@ -45,6 +53,37 @@ def walk() -> Clip:
     return stroll(Terrain.flat((20, 8)), TerrainPath(torch.tensor([[0.4, 1.2, 0.0], [6.8, 1.2, 0.0]])))
 
 
+def golden_clip(name: str) -> Clip:
+    with np.load(HERE / "golden_clips.npz") as file:
+        part = {key.partition("/")[2]: torch.from_numpy(file[key]) for key in file.files if key.startswith(f"{name}/")}
+    motion = Motion(part["root_pos"], part["root_rot"], part["joint_rot"], part["contacts"], float(part["fps"]))
+    return Clip(name, motion, Terrain(part["heights"], part["min_point"], float(part["cell"])), TerrainPath(part["path"]))
+
+
+def agree(found: dict[str, float], expected: dict[str, float | None]) -> None:
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(np.nan if value is None else value, rel=1e-3, abs=1e-4, nan_ok=True), key
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_golden_clips_measure_as_the_second_program_says(name: str) -> None:
+    agree(one(golden_clip(name)), WRITTEN[name])
+
+
+def test_the_golden_values_are_what_the_second_program_says_now_and_it_uses_nothing_of_parc() -> None:
+    imported = [node for node in ast.walk(ast.parse(SCRIPT.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {a.name for node in imported if isinstance(node, ast.Import) for a in node.names}
+    assert names | {node.module for node in imported if isinstance(node, ast.ImportFrom)} == {"json", "sys", "numpy", "pathlib"}
+    told = subprocess.run([sys.executable, str(SCRIPT), "climb_lowered"], capture_output=True, text=True, check=True).stdout
+    agree(json.loads(told)["climb_lowered"], WRITTEN["climb_lowered"])
+
+
+def test_every_golden_metric_has_something_to_say() -> None:
+    keys = next(iter(WRITTEN.values()))
+    assert all(len({values[key] for values in WRITTEN.values()}) > 1 for key in keys)
+    assert all(max(values[key] or 0 for values in WRITTEN.values()) > 0 for key in keys)
+
+
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
@@ -54,11 +93,11 @@ def walk() -> Clip:
 )
 def test_golden_values_of_the_released_code(file: str, expected: dict[str, float]) -> None:
     """Within 1 %, or 0.01 m where a correct surface point differs from the reference's."""
-    if not (GOLDEN / file).exists():
+    if not (RELEASED / file).exists():
         pytest.skip(f"{file} of the paper's release is not here")
     from parc.dataset import load_clip
 
-    result = one(load_clip(GOLDEN / file, BODY))
+    result = one(load_clip(RELEASED / file, BODY))
     for key, value in expected.items():
         assert result[key] == pytest.approx(value, rel=0.01, abs=0.01), key
 

@@ -1,0 +1,84 @@
+"""What items of random terrain pay: that they sink into it, and of the recording that means nothing there not a thing."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from parc.generate.feature import Statistics
+from parc.generate.objective import FastObjective, Objective, PaperObjective
+from parc.generate.window import WindowBatch, WindowSampler
+
+OBJECTIVES = pytest.mark.parametrize("objective", [FastObjective(), PaperObjective()], ids=["fast", "paper"])
+GEOMETRY = ("consistency", "slide", "penetration", "own_contact", "flight")
+"""terms that ask nothing of the recording; the paper's objective has the penetration alone"""
+
+
+@pytest.fixture(scope="module")
+def window(windows: WindowSampler) -> WindowBatch:
+    """Four windows on ground that is raised by 0.3 m, the first two of them random terrain."""
+    found = windows.assemble(windows.draw(4, torch.Generator().manual_seed(1), augment=False))
+    patch = replace(found.patch, heights=found.patch.heights + 0.3)
+    return found._replace(patch=patch, is_random=torch.tensor([True, True, False, False]))
+
+
+@pytest.fixture(scope="module")
+def stats(layout, window: WindowBatch) -> Statistics:
+    return Statistics.of(layout, window.future)
+
+
+def judged(objective: Objective, layout, stats: Statistics, window: WindowBatch) -> tuple[dict[str, float], Tensor]:
+    """The parts by name, and how much the total's gradient is of each item's prediction [4], a little off the recording."""
+    clean = stats.standardise(window.future).unsqueeze(1)
+    predicted = (clean + 0.1 * torch.randn(clean.shape, generator=torch.Generator().manual_seed(0))).requires_grad_()
+    total, parts = objective(layout, stats, window, predicted, torch.full((4, 1), 0.2), torch.ones(4, 1, dtype=torch.bool))
+    (gradient,) = torch.autograd.grad(total, predicted)
+    return dict(zip(objective.NAMES, parts.tolist(), strict=True)), gradient.flatten(1).norm(dim=1)
+
+
+def without(objective: Objective, *names: str) -> Objective:
+    """With these weights zero."""
+    return replace(objective, **dict.fromkeys(names, 0.0))
+
+
+@OBJECTIVES
+def test_without_the_terms_about_the_ground_random_items_teach_nothing(objective, layout, stats, window) -> None:
+    geometry = [name for name in GEOMETRY if name in objective.NAMES and not isinstance(objective, PaperObjective)]
+    _, gradient = judged(without(objective, "penetration", *geometry), layout, stats, window)
+    assert gradient[:2].tolist() == [0, 0] and (gradient[2:] > 0).all()
+
+
+@OBJECTIVES
+def test_random_items_pay_for_sinking_as_all_others_do(objective, layout, stats, window) -> None:
+    weights = [name for name in objective.NAMES if name not in ("total", "penetration")]
+    parts, gradient = judged(without(objective, *weights), layout, stats, window)
+    assert (gradient > 0).all() and parts["total"] == pytest.approx(objective.penetration * parts["penetration"], rel=1e-5)
+    alone = [
+        judged(objective, layout, stats, window._replace(is_random=torch.full((4,), random)))[0]["penetration"]
+        for random in (True, False)
+    ]
+    assert alone[0] == alone[1] == parts["penetration"] > 0
+
+
+@OBJECTIVES
+def test_other_recordings_of_random_items_change_nothing(objective, layout, stats, window) -> None:
+    """The same prediction against futures that are another item's; a real item's would matter."""
+    clean = stats.standardise(window.future).unsqueeze(1)
+    level, shown = torch.full((4, 1), 0.2), torch.ones(4, 1, dtype=torch.bool)
+
+    def total(order: list[int]) -> float:
+        return float(
+            replace(objective, penetration=0.0)(layout, stats, window._replace(future=window.future[order]), clean, level, shown)[
+                0
+            ]
+        )
+
+    assert total([1, 0, 2, 3]) == pytest.approx(total([0, 1, 2, 3]), rel=1e-6)
+    assert total([0, 1, 3, 2]) > 2.0 * total([0, 1, 2, 3])
+
+
+def test_all_random_terrain_costs_the_papers_objective_its_penetration(layout, stats, window) -> None:
+    parts, _ = judged(PaperObjective(), layout, stats, window._replace(is_random=torch.ones(4, dtype=torch.bool)))
+    paid = {name for name, value in parts.items() if value}
+    assert paid == {"total", "penetration"}
