@@ -10,7 +10,7 @@ import torch
 from parc.character import humanoid
 from parc.evaluate.generator import GeneratorTest
 from parc.evaluate.items import GeneratorJob, TrackerJob
-from parc.evaluate.terrains import walk_cases
+from parc.evaluate.terrain_sets import SetChoice, set_cases
 from parc.evaluate.tracker import TrackerTest
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
@@ -27,7 +27,7 @@ def test_motions_and_tracking_are_the_same(cluster: Any, tmp_path: Path) -> None
     torch.manual_seed(0)
     character = humanoid()
     generator = Generator(character, GeneratorSettings(network=PrefixSettings(width=32, layers=1, hidden=32))).eval()
-    job = GeneratorJob(lambda: generator, walk_cases(2), GeneratorTest(candidates=2, limits=(1.0,)), "abc")
+    job = GeneratorJob(lambda: generator, set_cases(SetChoice(), 2), GeneratorTest(candidates=2, limits=(1.0,)), "abc")
     small = TrackerSettings.small()
     settings = replace(small, policy=replace(small.policy, hidden=(16,)))
     actor = tmp_path / "actor.safetensors"

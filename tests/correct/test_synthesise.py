@@ -104,6 +104,17 @@ def test_a_unit_of_crowded_boxes_mixes_their_kinds(generator: Generator) -> None
     assert all(floor == -2.0 for floor in deep), "boxes leave some of the deep floor bare"
 
 
+def test_a_unit_of_platforms_goes_from_landing_to_landing(generator: Generator) -> None:
+    settings = replace(TINY, ground="platforms", terrains_per_unit=3, candidates=1, optimise=None, mirrored=False)
+    clips, refused = synthesise_unit(generator, 1, 0, 1, settings)
+    assert len(clips) + len(refused) == 3 and clips
+    for clip in clips:
+        assert clip.path is not None
+        ends = clip.path.nodes[[0, -1]]
+        assert (ends[:, 2] > clip.terrain.heights.min() + 2.1).all(), "not on the floor below"
+        assert torch.allclose(clip.terrain.height_at(ends[:, :2]), ends[:, 2])
+
+
 def test_only_motions_that_arrive_are_kept_and_they_are_those_that_were_rolled_out() -> None:
     """On flat ground, with time for some of the paths only."""
     model = Generator.load(shipped_generator(), humanoid())

@@ -1,4 +1,4 @@
-"""Small models that know nothing and still walk the whole road, and terrains of the test set."""
+"""Small models that know nothing and still walk the whole road, and terrains of the development set."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import torch
 from parc.character import humanoid
 from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
-from parc.evaluate.terrains import TestCase, walk_cases
+from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.loop.iterate import RUN
@@ -53,7 +53,7 @@ def generator(models: Path) -> Generator:
 
 @pytest.fixture(scope="session")
 def cases() -> list[TestCase]:
-    return walk_cases(3)
+    return set_cases(SetChoice(), 3)
 
 
 @pytest.fixture(scope="session")

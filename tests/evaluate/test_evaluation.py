@@ -155,7 +155,8 @@ def test_the_page_is_whole_and_fetches_nothing(evaluated: Path) -> None:
         "0.05167",
         "40796",
         "Where motions go",
-        "Test terrain",
+        "Terrain walks_00",
+        "development set",
     ):
         assert words.lower() in page.text.lower(), words
     assert html.count('class="replay"') in (3 * 2 + 1, 3 * 2 + 2)
@@ -188,7 +189,7 @@ def test_a_browser_shows_the_page_and_views_move_together(evaluated: Path, brows
     ("words", "sentence"),
     [
         (["nowhere"], "there is no 'nowhere'"),
-        (["--terrains", "0"], "0 test terrains"),
+        (["--terrains", "0"], "0 terrains of each family"),
         (["--candidates", "0"], "0 motions on each terrain"),
         (["--limit", "-1"], "time limits"),
         (["--trials", "0"], "0 trials"),

@@ -3,16 +3,21 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from parc.character.character import Character
 from parc.cli.main import main
+from parc.cli.traverse import Traverse as TraverseCommand
 from parc.cli.traverse import motion_files, new_terrain, route_settings
 from parc.cli.traverse_page import write_outcome
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.errors import FormatError, TerrainError
+from parc.terrain.random_platforms import REACHABLE, platform_chain
 from parc.traverse import Traverse
+from parc.traverse.route import ends_of
 
 
 def test_a_crossing_leaves_motions_a_page_a_strip_and_the_facts(crossing: Traverse, character: Character, tmp_path: Path) -> None:
@@ -39,6 +44,8 @@ def test_files_by_extension() -> None:
 def test_terrains_by_name_and_seed() -> None:
     assert (new_terrain("boxes", 1).heights == new_terrain("boxes", 1).heights).all()
     assert (new_terrain("boxes", 1).heights != new_terrain("boxes", 2).heights).any()
+    platforms = new_terrain("platforms", 1).heights
+    assert (platforms == new_terrain("platforms", 1).heights).all() and len(platforms.unique()) > 3
     assert new_terrain("course", 0).size == (100, 100) and new_terrain("walks", 0).size == (32, 32)
     with pytest.raises(TerrainError, match="kinds are boxes"):
         new_terrain("hills", 0)
@@ -58,6 +65,28 @@ def test_strips_of_random_motions(walk: Clip, character: Character, tmp_path: Pa
     assert page.read_text().count("<img") == 2
 
 
+def test_the_way_over_platforms_is_from_landing_to_landing() -> None:
+    command = TraverseCommand(terrain="platforms", out=Path("x"), terrain_seed=2)
+    ground, chain = command.ground(), platform_chain(REACHABLE, np.random.default_rng(2))
+    assert torch.equal(ground.heights, chain.terrain.heights)
+    assert ends_of(ground, command.route(ground)) == (chain.start, chain.goal)
+
+
+def test_crossings_of_the_test_set_are_told_by_family_and_written_down(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out, ledger = tmp_path / "rows.jsonl", tmp_path / "runs.jsonl"
+    words = ["evaluate", "traverse", "-o", str(out), "--set", "test", "--ledger", str(ledger), "--count", "1", "--json"]
+    words += ["--seconds", "1e-9", "--threads", "1", "--device", "cpu", "--tries", "1", "--candidates", "2"]
+    assert main([*words, "--families", "stairs", "boxes"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.endswith(f"This run on the test set is written down in {ledger}.\n")
+    told = json.loads(captured.out.splitlines()[-1])
+    assert told["test_set"] == {"set": "test", "version": 1, "families": ["stairs", "boxes"], "terrains": 1}
+    assert list(told["families"]) == ["stairs", "boxes"] and told["families"]["stairs"]["terrains"] == 1
+    (line,) = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert line["numbers"]["traverse"]["boxes"]["reached"] == 0 and set(line["models"]) == {"generator", "tracker"}
+    assert [json.loads(row)["family"] for row in out.read_text().splitlines()] == ["stairs", "boxes"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -69,6 +98,8 @@ def test_strips_of_random_motions(walk: Clip, character: Character, tmp_path: Pa
         (["course", "-o", "x", "--seeds", "0"], "runs"),
         (["strips", "x", "-o", "x.png"], "expected .html"),
         (["evaluate", "traverse", "-o", "x", "--shard", "2"], "shard"),
+        (["evaluate", "traverse", "-o", "x", "--set", "first", "--families", "stairs"], "no stairs"),
+        (["evaluate", "traverse", "-o", "x", "--set", "second"], "--set is 'second', expected development, first or test"),
     ],
 )
 def test_wrong_options_are_one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""`parc evaluate` and its parts: the paper's tables on the fixed test set."""
+"""`parc evaluate` and its parts: the paper's tables on a set of terrains."""
 
 import os
 import sys
@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.command import Command, use_threads
+from parc.cli.command import use_threads
+from parc.cli.set_options import SetOptions
 
 if TYPE_CHECKING:
     from parc.character import Character
     from parc.evaluate.contender import Contender, Field
     from parc.evaluate.evaluation import EvaluationSettings, Evaluator
+    from parc.evaluate.terrain_families import Family
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
-_NOT_PRINTED = ("displacement", "goal_by_terrain", "by_motion", "by_clip", "settings", "took")
+_NOT_PRINTED = ("cases", "displacement", "goal_by_terrain", "by_motion", "by_clip", "settings", "took")
 """too long (they are in evaluation.json), or, as the time it took, not the same when measured again"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Evaluation(Command):
+class _Evaluation(SetOptions):
     """What the commands share: which models, on what, how much of it."""
 
     sources: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
@@ -30,15 +32,13 @@ class _Evaluation(Command):
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """folder for results, where a stopped evaluation goes on; RUN/evaluation, or out/evaluation, if not given"""
     quick: bool = False
-    """10 terrains x 4 motions, 10 s: minutes on a CPU"""
+    """10 terrains of each family x 4 motions, 10 s: minutes on a CPU"""
     terrains: int | None = None
-    """test terrains (100)"""
+    """of each family (100)"""
     candidates: int | None = None
     """motions on each terrain (32)"""
     limit: tuple[float, ...] | None = None
     """s, one or more time limits (10 20); motions are selected under the first"""
-    ground: Literal["walks", "boxes"] = "walks"
-    """walks: the test set; boxes: the training kind of terrain with other seeds"""
     sampler: Literal["default", "paper"] = "default"
     """paper: windows as the network gives them, s = 0.65, without the repair of feet, gravity and overlapping windows, under
     which its tables were measured"""
@@ -55,6 +55,11 @@ class _Evaluation(Command):
     cluster: str | None = None
     """measure parts on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
 
+    @property
+    def usual_families(self) -> tuple["Family", ...]:
+        """The paper's."""
+        return ("walks",)
+
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.evaluate.contender import find_contenders
@@ -69,10 +74,19 @@ class _Evaluation(Command):
         _check_folder(out)
         with workers_at(self.cluster, self.torch_device) as workers:
             evaluator = Evaluator(out, settings, character, self.torch_device, self.threads, _tell, workers)
-            return self._evaluate(field, evaluator, out, character)
+            if not self._uses_the_set:
+                return self._evaluate(field, evaluator, out, character)
+            with self.noted(settings.terrains, evaluator.model_hashes(field)) as noted:
+                result = self._evaluate(field, evaluator, out, character)
+                noted.update(result)
+            return {"test_set": settings.choice.facts(settings.terrains), **result}
 
     def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         raise NotImplementedError
+
+    @property
+    def _uses_the_set(self) -> bool:
+        return True
 
     def _settings(self) -> "EvaluationSettings":
         from parc.evaluate.evaluation import EvaluationSettings
@@ -99,7 +113,7 @@ class _Evaluation(Command):
         return replace(
             start,
             terrains=start.terrains if self.terrains is None else self.terrains,
-            ground=self.ground,
+            choice=self.choice(),
             generator=replace(generator, rollout=rollout),
             tracker=tracker,
         )
@@ -140,6 +154,7 @@ class Evaluate(_Evaluation):
         return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result)}
 
     def show(self, result: dict[str, Any]) -> None:
+        print(_set_line(result))
         _show_generators(result["generators"], "Table 1: generators")
         _show_trackers(result["trackers"], "Table 2: trackers, on the best generated motion of each terrain")
         if "on_dataset" in result:
@@ -151,13 +166,14 @@ class Evaluate(_Evaluation):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateGenerator(_Evaluation):
-    """Motions of generators on the test terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
+    """Motions of generators on a set of terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
 
     def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         _check_generators(field)
         return _printed({"generators": [evaluator.generator_row(c) for c in field.generators]})
 
     def show(self, result: dict[str, Any]) -> None:
+        print(_set_line(result))
         _show_generators(result["generators"], "Table 1: generators")
 
 
@@ -169,7 +185,11 @@ class EvaluateTracker(_Evaluation):
     """
 
     dataset: Path | None = None
-    """data set or folder of motion files to track; the best generated motion of each test terrain if not given"""
+    """data set or folder of motion files to track; the best generated motion of each terrain of the set if not given"""
+
+    @property
+    def _uses_the_set(self) -> bool:
+        return self.dataset is None
 
     def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         from parc.errors import SettingsError
@@ -188,6 +208,8 @@ class EvaluateTracker(_Evaluation):
         return evaluator.dataset_row(contender, self.dataset, data)
 
     def show(self, result: dict[str, Any]) -> None:
+        if self._uses_the_set:
+            print(_set_line(result))
         _show_trackers(result["trackers"], f"trackers in {result['engine']}")
 
 
@@ -200,6 +222,7 @@ class EvaluateBlending(_Evaluation):
         return _printed({"label": field.final.label, "rows": evaluator.blending_rows(field.final)})
 
     def show(self, result: dict[str, Any]) -> None:
+        print(_set_line(result))
         _show_generators(result["rows"], f"Table 3: blending ({result['label']})")
 
 
@@ -251,25 +274,39 @@ def _printed(value: Any) -> Any:
 def _show_generators(rows: list[dict[str, Any]], title: str) -> None:
     if not rows:
         return
-    width = max(len(row["label"]) for row in rows) + 2
+    parts = [(name, part) for row in rows for name, part in [(row["label"], row), *_indented(row, "by_family")]]
+    width = max(len(name) for name, _ in parts) + 2
     print(f"\n{title}, means over {rows[0]['motions']} motions")
     print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in _COLUMNS))
-    for row in rows:
-        for limit, values in row["limits"].items():
+    for name, part in parts:
+        for limit, values in part["limits"].items():
             cells = "".join(f"{values['mean'][c]:11.4g}" for c in _COLUMNS)
-            print(f"{row['label']:<{width}}{limit + ' s':>7}{cells}")
+            print(f"{name:<{width}}{limit + ' s':>7}{cells}")
 
 
 def _show_trackers(rows: list[dict[str, Any]], title: str) -> None:
     if not rows:
         return
-    names = [name for row in rows for name in (row["label"], *(f"  {skill}" for skill in row.get("by_skill", {})))]
-    width = max(map(len, names)) + 2
+    kinds = ("by_family", "by_skill")
+    parts = [(name, part) for row in rows for name, part in [(row["label"], row), *_indented(row, *kinds)]]
+    width = max(len(name) for name, _ in parts) + 2
     print(f"\n{title}\n{'':<{width}}{'clips':>7}{'success %':>11}{'with noise':>12}{'tracked %':>11}{'joint error m':>15}")
-    for row in rows:
-        print(f"{row['label']:<{width}}{_tracker_cells(row)}")
-        for skill, part in row.get("by_skill", {}).items():
-            print(f"  {skill:<{width - 2}}{_tracker_cells(part)}")
+    for name, part in parts:
+        print(f"{name:<{width}}{_tracker_cells(part)}")
+
+
+def _indented(row: dict[str, Any], *kinds: str) -> list[tuple[str, dict[str, Any]]]:
+    """Parts of a row below it; a single family is the row itself."""
+    found = {kind: row.get(kind, {}) for kind in kinds}
+    return [
+        (f"  {name}", part) for k, parts in found.items() if k != "by_family" or len(parts) > 1 for name, part in parts.items()
+    ]
+
+
+def _set_line(result: dict[str, Any]) -> str:
+    from parc.evaluate.terrain_sets import set_title
+
+    return set_title(result["test_set"])
 
 
 def _tracker_cells(row: dict[str, Any]) -> str:

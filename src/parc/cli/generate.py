@@ -263,8 +263,9 @@ class Synthesise(Command):
     shards: int = 1
     iteration: int = 1
     """PARC iteration, part of the seed and of the clips' provenance"""
-    ground: Literal["boxes", "crowded", "course"] = "boxes"
-    """the paper's random boxes; those and narrower, higher ones over a deep floor; slices of the 100 x 100 course"""
+    ground: Literal["boxes", "crowded", "course", "platforms"] = "boxes"
+    """the paper's random boxes; those and narrower, higher ones over a deep floor; slices of the 100 x 100 course; towers with
+    gaps of .4 to 2.4 m between them"""
     terrains_per_unit: int = 8
     candidates: int = 16
     """motions sampled for each path"""

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +11,12 @@ import tyro
 from parc.cli.command import Command
 from parc.cli.picture_file import check_picture, save_picture
 from parc.terrain.procedural import RandomBoxes, RandomWalks
+from parc.terrain.random_platforms import RandomPlatforms
 from parc.terrain.stairs import Stairs
 
 if TYPE_CHECKING:
     from parc.terrain import Terrain
+    from parc.terrain.random_platforms import PlatformChain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +79,31 @@ class MakeWalks(_Make):
         from parc.terrain import random_walks
 
         return random_walks(self.settings, np.random.default_rng(self.seed))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakePlatforms(_Make):
+    """A chain of towers over a deep floor that only leaps can cross, from a landing to a landing.
+
+    Paths are planned over gaps of up to 2.4 m and 0.5 m up. A row of equal gaps: --gaps 1.2 1.2 --rise 0 0 --turn 0.
+    """
+
+    settings: Annotated[RandomPlatforms, tyro.conf.arg(name="")] = RandomPlatforms()
+
+    def make(self) -> "Terrain":
+        return self._chain.terrain
+
+    def run(self) -> dict[str, Any]:
+        start, goal = (f"{cell[0]},{cell[1]}" for cell in (self._chain.start, self._chain.goal))
+        return {**super().run(), "start": start, "goal": goal}
+
+    @cached_property
+    def _chain(self) -> "PlatformChain":
+        import numpy as np
+
+        from parc.terrain import platform_chain
+
+        return platform_chain(self.settings, np.random.default_rng(self.seed))
 
 
 @dataclass(frozen=True, kw_only=True)

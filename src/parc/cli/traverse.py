@@ -1,4 +1,4 @@
-"""`parc traverse`, `parc course`, `parc strips`, `parc evaluate traverse`: across terrain in physics, and what it looks like."""
+"""`parc traverse`, `parc course`, `parc strips`: across terrain in physics, and what it looks like."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,18 +9,16 @@ import tyro
 from parc.cli.command import Command, progress, use_threads
 
 if TYPE_CHECKING:
-    from parc.character import Character
     from parc.path import TerrainPath
     from parc.terrain import Terrain
+    from parc.terrain.random_platforms import PlatformChain
     from parc.traverse import Models, RouteSettings, TraverseSettings
-    from parc.traverse import Traverse as Outcome
 
-GENERATORS = ("boxes", "walks", "stairs", "course")
 _WHOLE = ("motion", "bvh", "glb")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Crossing(Command):
+class CrossingOptions(Command):
     """Options of every command that crosses terrain."""
 
     generator: Path | None = None
@@ -76,7 +74,7 @@ class _Crossing(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traverse(_Crossing):
+class Traverse(CrossingOptions):
     """Cross a terrain in physics: plan a route, generate motion along it, simulate, and write what the body did.
 
     Beside the motion files there are OUT.html, a replay of the plan and the simulated body, and OUT.json, which says whether
@@ -85,7 +83,7 @@ class Traverse(_Crossing):
 
     terrain: Annotated[str, tyro.conf.Positional]
     """.terrain file, grey image (a pixel is a cell of .4 m, black -2 m, white 2 m; other heights by `parc terrain make from`) or
-    mesh; or boxes, walks, stairs, course for a new one of that kind"""
+    mesh; or boxes, walks, platforms, stairs, course for a new one of that kind"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """motion file to write (.motion .bvh .npz .glb .pkl .usd); without extension: .motion, .bvh and .glb"""
     formats: tuple[str, ...] = ()
@@ -118,8 +116,11 @@ class Traverse(_Crossing):
         return write_outcome(result, route, models.tracker.character, self.out, targets, self.seed, self.strip)
 
     def ground(self) -> "Terrain":
-        seed = self.seed if self.terrain_seed is None else self.terrain_seed
-        return new_terrain(self.terrain, seed)
+        return new_terrain(self.terrain, self._terrain_seed)
+
+    @property
+    def _terrain_seed(self) -> int:
+        return self.seed if self.terrain_seed is None else self.terrain_seed
 
     def route(self, ground: "Terrain") -> "TerrainPath":
         import numpy as np
@@ -138,6 +139,9 @@ class Traverse(_Crossing):
             return plan_route(ground, _cell(self.start), _cell(self.goal), rng, efforts)
         if self.start or self.goal:
             raise PathError("give both --start and --goal, or neither")
+        if self.terrain == "platforms":
+            chain = _platforms(self._terrain_seed)
+            return plan_route(ground, chain.start, chain.goal, rng, efforts)
         return plan_random_route(ground, rng, efforts)
 
     def show(self, result: dict[str, Any]) -> None:
@@ -145,7 +149,7 @@ class Traverse(_Crossing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course(_Crossing):
+class Course(CrossingOptions):
     """The long run: across the 100 x 100 parkour park, 30 m and more, in one unbroken simulation.
 
     With --seeds 10 it runs ten times (seed, seed + 1, ...) and counts how often it gets there; a run that was stopped goes on.
@@ -249,62 +253,6 @@ class Strips(Command):
         return {"out": str(self.out), "strips": len(order), "motions": len(found)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluateTraverse(_Crossing):
-    """How many terrains of the fixed suite are crossed in physics, and how long that takes. Run again to go on after a stop."""
-
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """lines of JSON, one a terrain"""
-    suite: tuple[Literal["boxes", "walks"], ...] = ("boxes", "walks")
-    """kinds of terrain"""
-    count: int = 50
-    """terrains of each kind"""
-    shard: int = 0
-    """cross only terrains shard, shard + shards, ... of each kind"""
-    shards: int = 1
-    keep: Path | None = None
-    """folder for the simulated motions"""
-
-    def run(self) -> dict[str, Any]:
-        from parc.errors import SettingsError
-        from parc.evaluate.traverse import evaluate_traverse, traverse_case
-        from parc.loop.ledger import hash_file
-        from parc.models import shipped_generator, shipped_tracker
-
-        if not 0 <= self.shard < self.shards or self.count < 1:
-            raise SettingsError(f"shard {self.shard} of {self.shards} of {self.count} terrains does not exist")
-        models, settings, efforts = self.models(), self.settings(), route_settings(self.effort)
-        tag = " ".join(hash_file(f)[:16] for f in (self.generator or shipped_generator(), self.tracker or shipped_tracker()))
-        table: dict[str, Any] = {}
-        for kind in self.suite:
-            cases = [traverse_case(kind, i, efforts) for i in range(self.shard, self.count, self.shards)]
-            with progress(len(cases), kind) as bar:
-                table[kind] = evaluate_traverse(
-                    models,
-                    cases,
-                    settings,
-                    self.out,
-                    self.seed,
-                    lambda case, result, bar=bar: self._done(case.name, result, models.tracker.character, bar),  # type: ignore[misc]
-                    f"{tag} effort {self.effort:g}",
-                )
-        return table
-
-    def _done(self, name: str, result: "Outcome", character: "Character", bar: Any) -> None:
-        from parc.dataset import save_clip
-
-        if self.keep is not None and result.simulated is not None:
-            self.keep.mkdir(parents=True, exist_ok=True)
-            save_clip(result.simulated, self.keep / f"{name}.motion", character)
-        bar.update()
-
-    def show(self, result: dict[str, Any]) -> None:
-        columns = ("terrains", "reached", "share_reached", "first_try", "share_of_path", "wall", "wall_95", "cpu")
-        print(f"{'':<8}" + "".join(f"{c:>15}" for c in columns))
-        for kind, row in result.items():
-            print(f"{kind:<8}" + "".join(f"{row[c]:15.4g}" for c in columns))
-
-
 def new_terrain(name: str, seed: int) -> "Terrain":
     """A terrain from a file, or a new one of a kind."""
     import numpy as np
@@ -316,6 +264,7 @@ def new_terrain(name: str, seed: int) -> "Terrain":
     makers = {
         "boxes": lambda: random_boxes(RandomBoxes(), rng),
         "walks": lambda: random_walks(RandomWalks(), rng),
+        "platforms": lambda: _platforms(seed).terrain,
         "stairs": lambda: stairs(Stairs()),
         "course": parkour_park,
     }
@@ -324,6 +273,15 @@ def new_terrain(name: str, seed: int) -> "Terrain":
     if not Path(name).suffix and not Path(name).exists():
         raise TerrainError(f"'{name}' is neither a file nor a kind of terrain; kinds are {', '.join(makers)}")
     return load_terrain(name)
+
+
+def _platforms(seed: int) -> "PlatformChain":
+    """Of the kind that paths can be planned across."""
+    import numpy as np
+
+    from parc.terrain.random_platforms import REACHABLE, platform_chain
+
+    return platform_chain(REACHABLE, np.random.default_rng(seed))
 
 
 def route_settings(effort: float) -> "RouteSettings":

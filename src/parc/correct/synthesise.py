@@ -30,20 +30,22 @@ from parc.errors import ParcError, PathError, SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.batch import ClipBatch
-from parc.path.plan import PlanSettings, plan_random_path
+from parc.path.path import TerrainPath
+from parc.path.plan import PlanSettings, plan_path, plan_random_path
 from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
 from parc.run.workers import LOCAL, Workers
 from parc.terrain.course import parkour_park
 from parc.terrain.procedural import RandomBoxes, crowded_boxes, random_boxes, random_slice
+from parc.terrain.random_platforms import REACHABLE, platform_chain
 from parc.terrain.terrain import Terrain
 
 
 @dataclass(frozen=True)
 class SynthesisSettings:
-    ground: Literal["boxes", "crowded", "course"] = "boxes"
-    """random boxes (the paper's iterations 1 and 2), those and narrower, higher ones over a deep floor, or slices of the
-    100 x 100 course (3 and 4)"""
+    ground: Literal["boxes", "crowded", "course", "platforms"] = "boxes"
+    """random boxes (the paper's iterations 1 and 2), those and narrower, higher ones over a deep floor, slices of the
+    100 x 100 course (3 and 4), or chains of towers that only leaps cross"""
     boxes: RandomBoxes = field(default_factory=RandomBoxes)
     slice_size: tuple[int, int] = (16, 16)
     """cells"""
@@ -69,12 +71,18 @@ class SynthesisSettings:
             raise SettingsError(f"cannot keep {self.keep} of {self.candidates} candidates on {self.terrains_per_unit} terrains")
 
 
-def make_ground(settings: SynthesisSettings, rng: np.random.Generator) -> Terrain:
+def make_crossing(settings: SynthesisSettings, rng: np.random.Generator) -> tuple[Terrain, TerrainPath]:
+    """A terrain and a path over it: from landing to landing of platforms, between random ends near the edges of others."""
+    if settings.ground == "platforms":
+        chain = platform_chain(REACHABLE, rng)
+        return chain.terrain, plan_path(chain.terrain, chain.start, chain.goal, rng, settings.plan)
     if settings.ground == "boxes":
-        return random_boxes(settings.boxes, rng)
-    if settings.ground == "crowded":
-        return crowded_boxes(rng)
-    return random_slice(parkour_park(), settings.slice_size, rng)
+        ground = random_boxes(settings.boxes, rng)
+    elif settings.ground == "crowded":
+        ground = crowded_boxes(rng)
+    else:
+        ground = random_slice(parkour_park(), settings.slice_size, rng)
+    return ground, plan_random_path(ground, rng, settings.plan)
 
 
 def synthesise_unit(
@@ -90,9 +98,9 @@ def synthesise_unit(
     rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, unit]))
     grounds, paths, refused = [], [], []
     for k in range(settings.terrains_per_unit):
-        ground = make_ground(settings, rng)
         try:
-            paths.append(plan_random_path(ground, rng, settings.plan))
+            ground, path = make_crossing(settings, rng)
+            paths.append(path)
             grounds.append(ground)
         except PathError as error:
             refused.append(f"terrain {k}: {error}")

@@ -5,7 +5,7 @@
       report.html        the page (`parc.view.evaluation_page`)
       parts/             what has been measured so far (`parc.evaluate.part`)
 
-A part is one group of test terrains with one generator and one way of blending, the same motions with one tracker, or one
+A part is one group of terrains with one generator and one way of blending, the same motions with one tracker, or one
 group of clips of a data set with one tracker.
 """
 
@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -29,6 +29,7 @@ from parc.evaluate.displacement import displacement_of, spread
 from parc.evaluate.generator import (
     BLENDS,
     GeneratorTest,
+    Summary,
     Values,
     groups_of,
     join,
@@ -38,7 +39,7 @@ from parc.evaluate.items import GeneratorJob, TrackerJob
 from parc.evaluate.likeness import likeness
 from parc.evaluate.paper import paper_numbers
 from parc.evaluate.part import Part, PartStore, code_fingerprint, tidy
-from parc.evaluate.terrains import VERSION, TestCase, box_cases, walk_cases
+from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.generate.generator import Generator
 from parc.loop.ledger import hash_file, hash_settings, hash_text
@@ -46,7 +47,8 @@ from parc.run.workers import LOCAL, Workers
 from parc.track.follow.runner import Runner
 from parc.track.policy import load_actor
 
-Ground = Literal["walks", "boxes"]
+_Motions = tuple[int, Callable[[], list[Clip]], dict[str, str]]
+"""a group of motions to track: its number, by which random numbers are drawn, the motions, and what names them"""
 _CLIPS_AT_ONCE = 32
 """of a data set, a part of its own"""
 _MOST_POINTS = 1000
@@ -56,14 +58,14 @@ _MOST_POINTS = 1000
 @dataclass(frozen=True)
 class EvaluationSettings:
     terrains: int = 100
-    ground: Ground = "walks"
-    """walks: the test set; boxes: the training kind of terrain with other seeds"""
+    """of each family"""
+    choice: SetChoice = field(default_factory=SetChoice)
     generator: GeneratorTest = field(default_factory=lambda: GeneratorTest(limits=(10.0, 20.0)))
     tracker: TrackerTest = field(default_factory=TrackerTest)
 
     def __post_init__(self) -> None:
         if self.terrains < 1:
-            raise SettingsError(f"{self.terrains} test terrains were asked for, expected at least 1")
+            raise SettingsError(f"{self.terrains} terrains of each family were asked for, expected at least 1")
 
     @classmethod
     def quick(cls) -> "EvaluationSettings":
@@ -95,7 +97,8 @@ class Evaluator:
     # ---- tables ----------------------------------------------------------------------------------------------------
 
     def generator_row(self, contender: Contender) -> dict[str, Any]:
-        """Table 1: {"label", "motions", "limits": {"10": {"mean": {..}, "error": {..}}}, "goal_by_terrain", "displacement"}."""
+        """Table 1: {"label", "motions", "limits": {"10": {"mean": {..}, "error": {..}}}, "goal_by_terrain", "displacement",
+        "by_family": {"walks": {"terrains", "limits"}}}."""
         parts = self._generator_parts(contender, self.settings.generator)
         values = {limit: join([p.result[f"{limit:g}"] for p in parts]) for limit in self.settings.generator.all_limits}
         return {"label": contender.label, **self._row(values), "took": sum(p.seconds for p in parts)}
@@ -109,21 +112,24 @@ class Evaluator:
             parts = self._generator_parts(contender, test, f"blend {name}")
             values = {limit: join([p.result[f"{limit:g}"] for p in parts]) for limit in test.all_limits}
             row = self._row(values)
-            rows.append({"label": name, "motions": row["motions"], "limits": row["limits"]})
+            rows.append({"label": name} | {key: row[key] for key in ("motions", "limits", "by_family")})
         return rows
 
     def tracker_row(self, contender: Contender) -> dict[str, Any]:
         """Table 2, on the best motion of each terrain: summary, and {"success", "tracked", "joint_error"} of each motion."""
         parts = self._generator_parts(contender, self.settings.generator)
-        results = self._tracked(contender, [(p.clips, {"motions": p.clips_file.stem}) for p in parts], "group")
-        return {"label": contender.label, **summarise_tracker(results), "by_motion": [_told(r) for r in results]}
+        numbers = [self.cases[g.start].index // self.settings.generator.terrains_at_once for g in self._groups]
+        groups = [(k, p.clips, {"motions": p.clips_file.stem}) for k, p in zip(numbers, parts, strict=True)]
+        results = self._tracked(contender, groups, "group")
+        families = {f: summarise_tracker([results[k] for k in self._rows_of(f)]) for f in self.settings.choice.families}
+        told = {"by_family": families, "by_motion": [_told(r) for r in results]}
+        return {"label": contender.label, **summarise_tracker(results), **told}
 
     def dataset_row(self, contender: Contender, source: Path, clips: list[Clip]) -> dict[str, Any]:
         """A tracker on given clips, also by skill."""
-        groups = [clips[first : first + _CLIPS_AT_ONCE] for first in range(0, len(clips), _CLIPS_AT_ONCE)]
-        results = self._tracked(
-            contender, [(partial(list, group), {"clips": _hash_clips(group)}) for group in groups], source.name
-        )
+        portions = [clips[first : first + _CLIPS_AT_ONCE] for first in range(0, len(clips), _CLIPS_AT_ONCE)]
+        groups: list[_Motions] = [(k, partial(list, some), {"clips": _hash_clips(some)}) for k, some in enumerate(portions)]
+        results = self._tracked(contender, groups, source.name)
         return {
             "label": contender.label,
             **summarise_tracker(results),
@@ -158,30 +164,28 @@ class Evaluator:
     def _generator_parts(self, contender: Contender, test: GeneratorTest, what: str = "") -> list[Part]:
         file, cases = contender.generator, self.cases
         assert file is not None
-        groups = groups_of(cases, test)
+        groups = self._groups
         common = self._common() | {"generator": self.hash_of(file)}
-        inputs = [common | {"test": hash_settings(test, self.settings.ground, VERSION, g.start, g.stop)} for g in groups]
+        inputs = [common | {"test": hash_settings(test, *self._told_of(group))} for group in groups]
         job = GeneratorJob(partial(self._generator, file), cases, test, self.hash_of(file)[:16])
         missing = [g for g, i in zip(groups, inputs, strict=True) if not self.store.has("generator", i)]
 
         def make(group: range) -> tuple[dict[str, Any], list[Clip]]:
-            terrains = f"terrains {group.start + 1} to {group.stop}"
-            self.on_part(f"{contender.label}: {f'{what}, ' if what else ''}{terrains} of {len(cases)}")
+            _, _, family, first, last = self._told_of(group)
+            terrains = f"{family} {first + 1} to {last + 1} of {self.settings.terrains}"
+            self.on_part(f"{contender.label}: {f'{what}, ' if what else ''}{terrains}")
             result = next(made)
             return {f"{limit:g}": values for limit, values in result.values.items()}, result.best
 
         with closing(self.workers.map(job, missing)) as made:
             return [self.store.part("generator", i, partial(make, g)) for g, i in zip(groups, inputs, strict=True)]
 
-    def _tracked(
-        self, contender: Contender, groups: Sequence[tuple[Callable[[], list[Clip]], dict[str, str]]], what: str
-    ) -> list[ClipResult]:
-        """Groups of motions, each with what names it."""
+    def _tracked(self, contender: Contender, groups: Sequence[_Motions], what: str) -> list[ClipResult]:
         file, test = contender.tracker, self.settings.tracker
         assert file is not None
         common = self._common() | {"tracker": self.hash_of(file)}
-        inputs = [common | named | {"test": hash_settings(test, k)} for k, (_, named) in enumerate(groups)]
-        missing = ((clips(), k) for k, (clips, _) in enumerate(groups) if not self.store.has("tracker", inputs[k]))
+        inputs = [common | named | {"test": hash_settings(test, number)} for number, _, named in groups]
+        missing = ((clips(), number) for k, (number, clips, _) in enumerate(groups) if not self.store.has("tracker", inputs[k]))
 
         def make(k: int) -> tuple[dict[str, Any], list[Clip]]:
             self.on_part(f"{contender.label}: tracking, {what} {k + 1}")
@@ -195,11 +199,22 @@ class Evaluator:
     def _row(self, values: dict[float, Values]) -> dict[str, Any]:
         candidates = self.settings.generator.candidates
         summaries = {limit: summarise(v, candidates) for limit, v in values.items()}
+        families = {
+            family: {
+                "terrains": len(rows := self._rows_of(family)),
+                "limits": {
+                    f"{limit:g}": _mean_and_error(summarise(_of_terrains(v, rows, candidates), candidates))
+                    for limit, v in values.items()
+                },
+            }
+            for family in self.settings.choice.families
+        }
         main = self.settings.generator.all_limits[0]
         points = [[round(a, 2), round(b, 2)] for a, b in zip(values[main]["ahead"], values[main]["left"], strict=True)]
         return {
             "motions": len(points),
-            "limits": {f"{limit:g}": {"mean": s.mean, "error": s.error} for limit, s in summaries.items()},
+            "limits": {f"{limit:g}": _mean_and_error(s) for limit, s in summaries.items()},
+            "by_family": families,
             "goal_by_terrain": {f"{limit:g}": s.by_terrain["goal"] for limit, s in summaries.items()},
             "displacement": thinned(points),
             "spread": spread(points),
@@ -210,10 +225,27 @@ class Evaluator:
 
     @property
     def cases(self) -> list[TestCase]:
+        """Family by family."""
         if self._cases is None:
-            make = walk_cases if self.settings.ground == "walks" else box_cases
-            self._cases = make(self.settings.terrains)
+            self._cases = set_cases(self.settings.choice, self.settings.terrains)
         return self._cases
+
+    @property
+    def _groups(self) -> list[range]:
+        return groups_of(self.cases, self.settings.generator)
+
+    def _told_of(self, group: range) -> tuple[str, int, str, int, int]:
+        """Set, version, family, first and last case of a group."""
+        first, last = self.cases[group.start], self.cases[group.stop - 1]
+        return first.set_name, self.settings.choice.version, first.family, first.index, last.index
+
+    def _rows_of(self, family: str) -> list[int]:
+        return [k for k, case in enumerate(self.cases) if case.family == family]
+
+    def model_hashes(self, field: Field) -> dict[str, str]:
+        """Of every model, by its label."""
+        kinds = [(c, kind, getattr(c, kind)) for c in field.contenders for kind in ("generator", "tracker")]
+        return {f"{c.label}: {kind}": self.hash_of(file) for c, kind, file in kinds if file is not None}
 
     def hash_of(self, file: Path) -> str:
         if file not in self._hashes:
@@ -241,6 +273,16 @@ class Evaluator:
         return self._models[file]
 
 
+def _mean_and_error(summary: Summary) -> dict[str, dict[str, float]]:
+    return {"mean": summary.mean, "error": summary.error}
+
+
+def _of_terrains(values: Values, terrains: Sequence[int], candidates: int) -> Values:
+    """The motions of some terrains."""
+    rows = [k * candidates + c for k in terrains for c in range(candidates)]
+    return {name: [column[row] for row in rows] for name, column in values.items()}
+
+
 def check_models(field: Field, character: Character) -> None:
     """Load every model once, so that a wrong one is refused before hours are spent on the others."""
     for contender in field.contenders:
@@ -257,7 +299,8 @@ def describe(field: Field, evaluator: Evaluator) -> dict[str, Any]:
         return None if file is None else {"file": file.name, "sha256": evaluator.hash_of(file)}
 
     return {
-        "test_set": {"version": VERSION, "ground": evaluator.settings.ground, "terrains": evaluator.settings.terrains},
+        "test_set": evaluator.settings.choice.facts(evaluator.settings.terrains),
+        "cases": [{"name": c.name, "family": c.family, **c.difficulty._asdict()} for c in evaluator.cases],
         "settings": asdict(evaluator.settings),
         "device": evaluator.device.type,
         "models": [

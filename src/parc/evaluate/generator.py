@@ -1,17 +1,18 @@
-"""The generator on the test set: the paper's Table 1 protocol, and the blending sweep of its Table 3.
+"""The generator on a set of terrains: the paper's Table 1 protocol, and the blending sweep of its Table 3.
 
 Every terrain gets `candidates` motions; nothing is selected, corrected or cropped, unfinished motions count, and each
 metric is the mean over all of them. The paper's time limit is not stated, so there may be several: a motion under a short
 limit is the beginning of the one under a long limit (the same noise, window by window), so one rollout under the longest
 serves for all.
 
-Terrains are rolled out in groups, each with random numbers of its own: SeedSequence([seed, group]). A group is what an
-interrupted evaluation goes on with.
+Terrains are rolled out in groups of one family, each with random numbers of its own: SeedSequence([seed, first]), the number of
+its first terrain in its family. A group is what an interrupted evaluation goes on with.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from parc.correct.select import select
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
 from parc.evaluate.displacement import displacement
-from parc.evaluate.terrains import TestCase
+from parc.evaluate.terrain_sets import TestCase
 from parc.generate.blend import Blend
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutBatch, RolloutSettings, roll_out
@@ -77,7 +78,13 @@ class GroupResult:
 
 
 def groups_of(cases: Sequence[TestCase], test: GeneratorTest) -> list[range]:
-    return [range(i, min(i + test.terrains_at_once, len(cases))) for i in range(0, len(cases), test.terrains_at_once)]
+    """Cases that stand together and are of one family, so that what a group gives does not depend on the other families."""
+    groups, first = [], 0
+    for _, family in groupby(cases, key=lambda case: case.family):
+        end = first + len(list(family))
+        groups += [range(i, min(i + test.terrains_at_once, end)) for i in range(first, end, test.terrains_at_once)]
+        first = end
+    return groups
 
 
 def evaluate_group(
@@ -85,13 +92,15 @@ def evaluate_group(
 ) -> GroupResult:
     """Motions on the terrains of one group; `model` goes into the provenance of the best."""
     chosen = [cases[i] for i in group]
-    seed = int(np.random.SeedSequence([test.seed, group.start]).generate_state(1)[0] >> 1)
+    seed = int(np.random.SeedSequence([test.seed, chosen[0].index]).generate_state(1)[0] >> 1)
     settings = replace(test.rollout, seconds=max(test.all_limits))
     rollouts = roll_out(generator, [c.terrain for c in chosen], [c.path for c in chosen], test.candidates, settings, seed)
     values = {limit: measure_rows(cut_short(rollouts, limit), chosen, generator, test) for limit in test.all_limits}
     main = cut_short(rollouts, test.all_limits[0])
-    names = [f"terrain_{i:03d}" for i in group]
-    origin = Provenance(source="test set", seed=test.seed, skill="generated", models={"generator": model} if model else {})
+    names = [case.name for case in chosen]
+    origin = Provenance(
+        source=f"{chosen[0].set_name} set", seed=test.seed, skill="generated", models={"generator": model} if model else {}
+    )
     return GroupResult(values, best_motions(main, chosen, names, generator, test, origin))
 
 

@@ -8,7 +8,7 @@ import torch
 
 from parc.dataset.clip import Clip
 from parc.evaluate.generator import GeneratorTest, GroupResult, evaluate_group
-from parc.evaluate.terrains import TestCase
+from parc.evaluate.terrain_sets import TestCase
 from parc.evaluate.tracker import ClipResult, TrackerTest, evaluate_tracker
 from parc.generate.generator import Generator
 from parc.track.follow.runner import Runner

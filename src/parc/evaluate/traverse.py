@@ -1,60 +1,63 @@
-"""How many terrains are crossed in physics: a fixed suite of 50 random-box and 50 random-walk terrains.
+"""How many terrains of a set are crossed in physics.
 
-Boxes 0 to 9 and walks 0 and 4 were in view when the search was developed; nothing was tuned on the others.
+Terrain, start and goal are those of `parc.evaluate.terrain_sets`; the route between them avoids what is hard
+(`parc.traverse.route`), so its difficulty is told in each row. The set `first` is a suite of its own: 50 random boxes and 50
+random walks, item i of SeedSequence([seed, version, i]). The search was developed with its boxes 0 to 9 and walks 0 and 4 in
+view, and settings were tuned on all of it.
 
-The suite is code: item i of a kind draws terrain, start, goal and route from SeedSequence([seed, version, i]). Results are lines
-of JSON, one a terrain, appended as they come; a run that was stopped goes on behind the last whole line.
+Results are lines of JSON, one a terrain, appended as they come; a run that was stopped goes on behind the last whole line.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 
-from parc.errors import FormatError, PathError
-from parc.path import TerrainPath
-from parc.terrain import RandomBoxes, RandomWalks, Terrain, random_boxes, random_walks
-from parc.traverse import Models, RouteSettings, Traverse, TraverseSettings, plan_random_route, traverse
+from parc.errors import FormatError
+from parc.evaluate.terrain_families import Crossing, Family
+from parc.evaluate.terrain_sets import SetName, TestCase, case_stream, drawn_crossing, set_case, version_of
+from parc.terrain import RandomBoxes, RandomWalks, random_boxes, random_walks
+from parc.traverse import Models, RouteSettings, Traverse, TraverseSettings, plan_random_route, plan_route, traverse
+from parc.traverse.route import ends_of
 
-VERSION = 1
-SEEDS = {"boxes": 5021, "walks": 5022}
-Kind = Literal["boxes", "walks"]
-
-
-@dataclass(frozen=True, eq=False)
-class TraverseCase:
-    name: str
-    terrain: Terrain
-    path: TerrainPath
-    index: int
-    """of its kind"""
+_FIRST_SEEDS = {"boxes": 5021, "walks": 5022}
+_ROUTE = 1
+"""purpose of the random part of a route's cost"""
 
 
-def traverse_case(kind: Kind, index: int, route: RouteSettings = RouteSettings()) -> TraverseCase:
-    """Terrains on which no endpoints can be joined are drawn again from the same stream."""
-    rng = np.random.default_rng(np.random.SeedSequence([SEEDS[kind], VERSION, index]))
-    while True:
-        terrain = random_boxes(RandomBoxes(), rng) if kind == "boxes" else random_walks(RandomWalks(), rng)
-        try:
-            return TraverseCase(f"{kind}_{index:03d}", terrain, plan_random_route(terrain, rng, route), index)
-        except PathError:
-            continue
+def traverse_case(set_name: SetName, family: Family, index: int, route: RouteSettings = RouteSettings()) -> TestCase:
+    """A case of a set with a route in place of the path that the paper's cost would take."""
+    if set_name == "first":
+        return _first_case(family, index, route)
+    case = set_case(set_name, family, index)
+    rng = case_stream(set_name, family, index, _ROUTE)
+    return replace(case, path=plan_route(case.terrain, *ends_of(case.terrain, case.path), rng, route))
 
 
-def row_of(case: TraverseCase, result: Traverse) -> dict[str, Any]:
-    rise = case.path.nodes[1:, 2] - case.path.nodes[:-1, 2]
+def _first_case(family: Family, index: int, route: RouteSettings) -> TestCase:
+    def make(rng: np.random.Generator) -> Crossing:
+        terrain = random_boxes(RandomBoxes(), rng) if family == "boxes" else random_walks(RandomWalks(), rng)
+        return terrain, plan_random_route(terrain, rng, route)
+
+    rng = np.random.default_rng(np.random.SeedSequence([_FIRST_SEEDS[family], version_of("first"), index]))
+    return TestCase("first", family, index, *drawn_crossing(make, rng))
+
+
+def row_of(case: TestCase, result: Traverse) -> dict[str, Any]:
     return {
         "name": case.name,
+        "set": case.set_name,
+        "version": version_of(case.set_name),
+        "family": case.family,
         "reached": result.reached,
         "tries": result.tries,
         "length": case.path.length,
         "progress": result.progress,
-        "climb": float(rise.clamp_min(0).max()) if len(rise) else 0.0,
-        "drop": float((-rise).clamp_min(0).max()) if len(rise) else 0.0,
+        **case.difficulty._asdict(),
         "motion_seconds": result.seconds,
         "rounds": result.rounds,
         "survival": result.survival,
@@ -65,24 +68,26 @@ def row_of(case: TraverseCase, result: Traverse) -> dict[str, Any]:
 
 def evaluate_traverse(
     models: Models,
-    cases: Sequence[TraverseCase],
+    cases: Sequence[TestCase],
     settings: TraverseSettings,
     file: Path,
     seed: int = 0,
-    on_result: Callable[[TraverseCase, Traverse], object] | None = None,
+    on_result: Callable[[TestCase, Traverse], object] | None = None,
     tag: str = "",
 ) -> dict[str, Any]:
-    """Cross the terrains that `file` has no line for, and sum up all lines of these cases.
+    """Cross the terrains that `file` has no line for, and sum up all lines of these cases, which are of one set.
 
-    tag: names the models; lines with other settings or another tag are refused, so that no table mixes two experiments.
+    tag: names the models; lines with another set, other settings or another tag are refused, so that no table mixes two
+    experiments.
     """
-    setup = json.loads(json.dumps({"settings": asdict(settings), "seed": seed, "models": tag}))
+    sets = sorted({f"{case.set_name} {version_of(case.set_name)}" for case in cases})
+    setup = json.loads(json.dumps({"settings": asdict(settings), "seed": seed, "models": tag, "set": sets}))
     done = read_results(file, setup)
     file.parent.mkdir(parents=True, exist_ok=True)
     for case in cases:
         if case.name in done:
             continue
-        entropy = np.random.SeedSequence([seed, VERSION, case.index]).generate_state(1, np.uint64)
+        entropy = np.random.SeedSequence([seed, version_of(case.set_name), case.index]).generate_state(1, np.uint64)
         random = torch.Generator(models.generator.device).manual_seed(int(entropy[0] >> 1))
         result = traverse(case.terrain, case.path, models, settings, random, case.name)
         done[case.name] = row_of(case, result)
@@ -109,7 +114,9 @@ def read_results(file: Path, setup: dict[str, Any]) -> dict[str, dict[str, Any]]
         except (ValueError, KeyError, TypeError):
             raise FormatError(f"{file} is not a file of traverse results: a line of it reads '{line[:60]}'") from None
         if found != setup:
-            raise FormatError(f"{file} holds results of other settings, seed or models; name another file, or remove it")
+            raise FormatError(
+                f"{file} holds results of another set, other settings, seed or models; name another file, or remove it"
+            )
         rows[name] = row
     return rows
 

@@ -51,12 +51,13 @@ def _does(plan: IterationPlan, physics_correction: bool) -> dict[str, str]:
 
 def _synthesis(plan: SynthesisPlan) -> str:
     made = plan.settings
-    ground = "random boxes" if made.ground == "boxes" else "slices of the course"
+    kinds = {"boxes": "random boxes", "crowded": "crowded boxes", "course": "slices of the course", "platforms": "platforms"}
     choice = f", best of {made.rollout.choices} a window" if made.rollout.choices > 1 else ""
     correction = "no correction" if made.optimise is None else f"{made.optimise.iterations} iterations of correction"
+    size = f"units of {made.terrains_per_unit} terrains x {made.candidates} motions{choice}"
     return (
-        f"{plan.clips} clips up to {made.rollout.seconds:g} s on {ground}; units of {made.terrains_per_unit} terrains x "
-        f"{made.candidates} motions{choice}, {correction}; at most {plan.most_units} units"
+        f"{plan.clips} clips up to {made.rollout.seconds:g} s on {kinds[made.ground]}; {size}, {correction}; "
+        f"at most {plan.most_units} units"
     )
 
 

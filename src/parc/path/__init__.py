@@ -8,10 +8,12 @@ from parc.path.follow import PathBatch
 from parc.path.graph import Cell, GraphSettings, NavigationGraph
 from parc.path.path import TerrainPath
 from parc.path.plan import PlanResult, PlanSettings, plan_path, plan_paths, plan_random_path, waypoints
+from parc.path.route_difficulty import Difficulty, difficulty_of
 
 __all__ = [
     "Cell",
     "CostSettings",
+    "Difficulty",
     "EndpointSettings",
     "GraphSettings",
     "NavigationGraph",
@@ -21,6 +23,7 @@ __all__ = [
     "Route",
     "TerrainPath",
     "cheapest_route",
+    "difficulty_of",
     "draw_costs",
     "endpoint_cells",
     "heuristic",

@@ -7,14 +7,15 @@ from parc.terrain.heightmap import HeightmapGrid, heights_at, relative_heightmap
 from parc.terrain.image import ImageHeights
 from parc.terrain.mesh import MeshSampling, terrain_mesh
 from parc.terrain.procedural import RandomBoxes, RandomWalks, random_boxes, random_slice, random_walks
-from parc.terrain.stairs import Stairs, stairs
+from parc.terrain.random_platforms import RandomPlatforms, platform_chain, random_platforms
+from parc.terrain.stairs import Stairs, flights, stairs
 from parc.terrain.store import load_terrain, save_terrain
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch
 
 __all__ = [
-    "CELL", "BoundSettings", "BoxAugmentation", "HeightmapGrid", "ImageHeights", "MeshSampling", "RandomBoxes", "RandomWalks",
-    "Stairs", "Terrain", "TerrainBatch", "add_random_boxes", "clearance", "height_bounds", "heights_at", "load_terrain",
-    "parkour_park", "penetration_depth", "random_boxes", "random_boxes_on_grid", "random_slice", "random_walks",
-    "relative_heightmap", "sample_heightmap", "save_terrain", "signed_distance", "signed_distance_local", "stairs",
-    "terrain_mesh",
+    "CELL", "BoundSettings", "BoxAugmentation", "HeightmapGrid", "ImageHeights", "MeshSampling", "RandomBoxes",
+    "RandomPlatforms", "RandomWalks", "Stairs", "Terrain", "TerrainBatch", "add_random_boxes", "clearance", "flights",
+    "height_bounds", "heights_at", "load_terrain", "parkour_park", "penetration_depth", "platform_chain", "random_boxes",
+    "random_boxes_on_grid", "random_platforms", "random_slice", "random_walks", "relative_heightmap", "sample_heightmap",
+    "save_terrain", "signed_distance", "signed_distance_local", "stairs", "terrain_mesh",
 ]  # fmt: skip

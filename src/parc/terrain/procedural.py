@@ -83,7 +83,7 @@ def random_boxes(settings: RandomBoxes, generator: np.random.Generator) -> Terra
         low = np.maximum(centre - sides // 2, 0)
         high = centre - sides // 2 + sides
         heights[low[0] : high[0], low[1] : high[1]] = generator.uniform(*settings.height)
-    return _terrain(flatten_blocks(heights), settings.cell)
+    return terrain_of(flatten_blocks(heights), settings.cell)
 
 
 def flatten_blocks(heights: np.ndarray, block: int = 2) -> np.ndarray:
@@ -110,7 +110,7 @@ def random_walks(settings: RandomWalks, generator: np.random.Generator) -> Terra
         ij = np.floor(np.stack([way.real, way.imag], -1) / settings.cell).astype(int)
         i, j = np.clip(ij, 0, np.array(settings.size) - 1).T
         heights[i, j] = generator.uniform(*settings.height)
-    return _terrain(_highest_of_3x3(heights), settings.cell)
+    return terrain_of(_highest_of_3x3(heights), settings.cell)
 
 
 def random_slice(terrain: Terrain, size: tuple[int, int], generator: np.random.Generator) -> Terrain:
@@ -139,5 +139,6 @@ def _check_heights(height: tuple[float, float]) -> None:
         raise TerrainError(f"heights from {low} to {high} m were asked for, expected the lower one first")
 
 
-def _terrain(heights: np.ndarray, cell: float) -> Terrain:
+def terrain_of(heights: np.ndarray, cell: float) -> Terrain:
+    """A map whose cell (0, 0) is at the origin."""
     return Terrain(torch.from_numpy(np.ascontiguousarray(heights, np.float32)), torch.zeros(2), cell)

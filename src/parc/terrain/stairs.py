@@ -1,6 +1,7 @@
-"""Stairs: straight flights up or down between two landings."""
+"""Stairs: straight flights up or down between two landings, one or several in a row."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -45,3 +46,19 @@ def stairs(settings: Stairs) -> Terrain:
     profile = s.base + s.rise * climbed
     heights = profile[:, None].repeat(1, s.width) if s.along == "x" else profile.repeat(s.width, 1)
     return Terrain(heights, torch.zeros(2), s.cell)
+
+
+def flights(parts: Sequence[Stairs]) -> Terrain:
+    """Flights one after another, each from the height where the one before ended; the landings between belong to the later one.
+
+    They must run along one axis and be equally wide; `base` counts only in the first.
+    """
+    if not parts or len({(part.along, part.width, part.cell) for part in parts}) > 1:
+        raise TerrainError("flights in a row need one axis, one width and one cell size")
+    pieces, base, axis = [], parts[0].base, 0 if parts[0].along == "x" else 1
+    for k, part in enumerate(parts):
+        heights = stairs(replace(part, base=base)).heights
+        before_next = heights.shape[axis] - (part.landing if k < len(parts) - 1 else 0)
+        pieces.append(heights.narrow(axis, 0, before_next))
+        base += part.rise * part.steps
+    return Terrain(torch.cat(pieces, axis), torch.zeros(2), parts[0].cell)

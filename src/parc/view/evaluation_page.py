@@ -17,6 +17,7 @@ from parc.dataset.clip import Clip
 from parc.evaluate.contender import Contender, Field
 from parc.evaluate.evaluation import Evaluator, as_json
 from parc.evaluate.paper import NO_CORRECTION
+from parc.evaluate.terrain_sets import set_title
 from parc.run.atomic import write_bytes_atomically
 from parc.view.evaluation_chart import Line, density_panel, short, steps_chart, terrain_strip
 from parc.view.evaluation_layout import EvaluationPage
@@ -71,10 +72,9 @@ def write_evaluation(out: Path, result: dict[str, Any], field: Field, evaluator:
 
 def _subtitle(result: dict[str, Any]) -> str:
     test, settings = result["test_set"], result["settings"]["generator"]
-    ground = "random-walk test terrains" if test["ground"] == "walks" else "random-box terrains"
     limits = " and ".join(f"{x:g}" for x in settings["limits"])
-    size = f"{test['terrains']} {ground} x {settings['candidates']} motions"
-    return f"{size}, {limits} s at most; test set version {test['version']}, seed {settings['seed']}, {result['device']}"
+    size = f"{set_title(test)} x {settings['candidates']} motions"
+    return f"{size}, {limits} s at most; seed {settings['seed']}, {result['device']}"
 
 
 def _main_limit(result: dict[str, Any]) -> str:
@@ -119,8 +119,9 @@ def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
     for n, limit in enumerate(result["generators"][0]["limits"]):
         beside = theirs if n == 0 else {}
         page.add_html(
-            comparison(_rows(result, limit), beside, _TABLE_1, f"time limit {limit} s", "the paper's, limit not stated")
+            comparison(_rows(result, limit), beside, _TABLE_1, f"time limit {limit} s", "the paper's, on walks, limit not stated")
         )
+    _add_families(page, result)
     limit = _main_limit(result)
     places, joined = _places([row["label"] for row in result["generators"]], list(theirs))
     by_label = {row["label"]: row["limits"][limit] for row in result["generators"]}
@@ -140,7 +141,7 @@ def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
     _add_likeness(page, result)
     page.add_html("<h3>Which terrains are crossed</h3>")
     limit = list(result["generators"][0]["limits"])[-1]
-    page.add_text(f"One cell a test terrain, the fuller the more of its motions reach the goal within {limit} s.")
+    page.add_text(f"One cell a terrain, family by family, the fuller the more of its motions reach the goal within {limit} s.")
     strips = [
         f"<figcaption>{escape(row['label'])}: {short(row['limits'][limit]['mean']['goal'])} % of motions, "
         f"{sum(x > 0 for x in row['goal_by_terrain'][limit])} of {len(row['goal_by_terrain'][limit])} terrains</figcaption>"
@@ -148,6 +149,18 @@ def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
         for row in result["generators"]
     ]
     page.add_panels(strips, "strips")
+
+
+def _add_families(page: EvaluationPage, result: dict[str, Any]) -> None:
+    """A row for each model and family, where there are several families."""
+    families = result["test_set"]["families"]
+    if len(families) < 2:
+        return
+    page.add_html("<h3>By family of terrain</h3>")
+    for limit in result["generators"][0]["limits"]:
+        parts = [(f"{row['label']}, {f}", row["by_family"][f]["limits"][limit]) for row in result["generators"] for f in families]
+        rows = [(label, part["mean"], part["error"]) for label, part in parts]
+        page.add_html(comparison(rows, {}, (*_TABLE_1, _MORE[0]), f"time limit {limit} s"))
 
 
 def _more_charts(result: dict[str, Any]) -> list[str]:
@@ -200,12 +213,17 @@ def _add_trackers(page: EvaluationPage, result: dict[str, Any]) -> None:
         test = result["settings"]["tracker"]
         page.add_section(
             "Table 2: motion trackers",
-            "Each tracker on the best motion its generator made for each test terrain. Success: from the first frame to the end, "
+            "Each tracker on the best motion its generator made for each terrain. Success: from the first frame to the end, "
             f"mean action, no noise (beside it, trials with start noise: {test['trials'] - 1}). Joint error: root-relative, "
             f"mean over {test['episodes']} episodes from random frames of each motion (the paper: 2048).",
         )
         rows = [(row["label"], _tracker_values(row), _tracker_errors(row)) for row in result["trackers"]]
-        page.add_html(comparison(rows, theirs, tracker_columns(), "", "the paper's"))
+        page.add_html(comparison(rows, theirs, tracker_columns(), "", "the paper's, on walks"))
+        families = result["test_set"]["families"]
+        if len(families) > 1:
+            parts = [(f"{row['label']}, {f}", row["by_family"][f]) for row in result["trackers"] for f in families]
+            rows = [(label, _tracker_values(part), _tracker_errors(part)) for label, part in parts]
+            page.add_html(comparison(rows, {}, tracker_columns(), "by family of terrain"))
         places, joined = _places([row["label"] for row in result["trackers"]], list(theirs))
         by_label = {row["label"]: row for row in result["trackers"]}
         charts = []
@@ -264,7 +282,7 @@ def _add_displacement(page: EvaluationPage, result: dict[str, Any]) -> None:
         "Net horizontal displacement from the first frame, which stands in the middle and looks up. Evenness: 0 % if all "
         "motions go one way, 100 % if all eight directions are taken alike.",
     )
-    for heading, rows in (("Data sets", result["datasets"]), ("Generated on the test terrains", result["generators"])):
+    for heading, rows in (("Data sets", result["datasets"]), ("Generated on these terrains", result["generators"])):
         if rows:
             every = [max(abs(x), abs(y)) for row in rows for x, y in row["displacement"]] or [1.0]
             reach = max(1.0, sorted(every)[math.ceil(0.99 * (len(every) - 1))] * 1.35)
@@ -289,7 +307,7 @@ def _add_side_by_side(
     )
     for terrain in _interesting(result, [c.label for c in shown], max(1, min(3, _MOST_VIEWERS // len(shown)))):
         viewers = [([replace(clips[c.label][terrain], name=c.label)], c.label, _fate(clips[c.label][terrain])) for c in shown]
-        page.add_together(f"Test terrain {terrain}", viewers, character)
+        page.add_together(f"Terrain {result['cases'][terrain]['name']}", viewers, character)
 
 
 def _shown(contenders: Sequence[Contender]) -> list[Contender]:
@@ -332,7 +350,7 @@ def _add_tracked(page: EvaluationPage, result: dict[str, Any], field: Field, eva
     for k, clip, simulated in zip((*won, *lost), chosen, evaluator.simulated(contender, chosen), strict=True):
         end = "followed to the end" if told[k]["success"] else f"lost after {simulated.motion.duration:.1f} s"
         pair = [replace(clip, name="generated"), replace(simulated, name="simulated")]
-        viewers.append((pair, f"Test terrain {k}", end))
+        viewers.append((pair, f"Terrain {result['cases'][k]['name']}", end))
     page.add_together("Tracking", viewers, character)
 
 

@@ -1,0 +1,77 @@
+"""The options of every command that measures on the sets of evaluation terrain."""
+
+import dataclasses
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from parc.cli.command import Command
+
+if TYPE_CHECKING:
+    from parc.evaluate.terrain_families import Family
+    from parc.evaluate.terrain_sets import SetChoice
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetOptions(Command):
+    """Set, families, and where runs on the test set are written down."""
+
+    set: Literal["development", "test", "first"] = "development"
+    """development: to tune on; test: to quote, each run on it is written down; first: that of older numbers, settings were tuned
+    on it, boxes and walks only"""
+    families: tuple[Literal["boxes", "walks", "platforms", "stairs", "course"], ...] | None = None
+    """kinds of terrain; if not given walks (the paper's) for its tables, and all of the set for crossings in physics"""
+    ledger: Path = Path("results/test_runs.jsonl")
+    """file to which a run on the test set adds its line"""
+
+    @property
+    def usual_families(self) -> tuple["Family", ...]:
+        """Where none are named: all of the set."""
+        from parc.evaluate.terrain_sets import families_of
+
+        return families_of(self.set)
+
+    def choice(self) -> "SetChoice":
+        from parc.evaluate.terrain_sets import SetChoice
+
+        return SetChoice(self.set, self.families or self.usual_families)
+
+    @contextmanager
+    def noted(self, terrains: int, models: dict[str, str]) -> Iterator[dict[str, Any]]:
+        """Around the measuring: put the result into what is yielded; on the test set its headlines go into the ledger.
+
+        models: hashes of their content, by any name.
+        """
+        from parc.evaluate.testing_ledger import headlines, noted_test_run
+
+        if self.set != "test":
+            yield {}
+            return
+        result: dict[str, Any] = {}
+        with noted_test_run(self.ledger, command_line(self), self.choice().facts(terrains), models) as numbers:
+            yield result
+            numbers.update(headlines(result))
+        print(f"This run on the test set is written down in {self.ledger}.", file=sys.stderr)
+
+
+def command_line(command: Command) -> str:
+    """What to type for this command: options that are not the usual ones."""
+    from parc.cli.main import COMMANDS
+
+    name = next(name for name, entry in COMMANDS.items() if entry.command == type(command).__name__)
+    words, places = [], []
+    for option in dataclasses.fields(command):
+        value = getattr(command, option.name)
+        if value == option.default:
+            continue
+        if option.name == "sources":
+            places += [str(source) for source in value]
+            continue
+        words.append(f"--{'no-' if value is False else ''}{option.name.replace('_', '-')}")
+        if not isinstance(value, bool):
+            words += [str(v) for v in value] if isinstance(value, tuple) else [str(value)]
+    return shlex.join(["parc", *name.split(), *places, *words])

@@ -1,0 +1,111 @@
+"""Every look at the test set leaves a line; other sets leave none."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from parc import __version__
+from parc.cli.evaluate import Evaluate, EvaluateGenerator
+from parc.cli.main import main
+from parc.cli.set_options import command_line
+from parc.errors import SettingsError
+from parc.evaluate.testing_ledger import noted_test_run, source_version
+from parc.loop.ledger import hash_file
+
+SMALL = ["--terrains", "2", "--candidates", "2", "--limit", "0.6", "--trials", "1", "--episodes", "1"]
+SMALL += ["--device", "cpu", "--threads", "1"]
+
+
+def lines(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_a_run_on_the_test_set_is_written_down_and_told(models: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    generator, tracker = models / "a.safetensors", models / "s.safetensors"
+    words = [str(generator), str(tracker), *SMALL, "-o", "out", "--set", "test", "--json"]
+    assert main(["evaluate", "generator", *words, "--families", "boxes", "stairs"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.endswith("This run on the test set is written down in results/test_runs.jsonl.\n")
+    printed = json.loads(captured.out.splitlines()[-1])
+    facts = {"set": "test", "version": 1, "families": ["boxes", "stairs"], "terrains": 2}
+    assert printed["test_set"] == facts
+    assert main(["evaluate", "tracker", *words, "--ledger", "results/test_runs.jsonl"]) == 0
+    first, second = lines(tmp_path / "results" / "test_runs.jsonl")
+    assert first["test_set"] == facts and first["finished"] and first["code"] == source_version()
+    assert first["models"] == {"a: generator": hash_file(generator), "a: tracker": hash_file(tracker)}
+    assert first["command"].startswith(
+        f"parc evaluate generator {generator} {tracker} --device cpu --json --set test --families boxes"
+    )
+    (row,) = printed["generators"]
+    numbers = first["numbers"]["generators"]["a"]
+    assert set(numbers) == {"boxes 0.6 s", "stairs 0.6 s"}
+    assert numbers["stairs 0.6 s"]["fwd"] == pytest.approx(row["by_family"]["stairs"]["limits"]["0.6"]["mean"]["fwd"], rel=1e-5)
+    assert second["test_set"]["families"] == ["walks"] and set(second["numbers"]["trackers"]["a"]) == {"walks"}
+
+
+def test_other_sets_and_data_sets_leave_no_line(models: Path, walk, tmp_path: Path, capsys, monkeypatch) -> None:
+    from parc.dataset import save_clip
+
+    monkeypatch.chdir(tmp_path)
+    save_clip(walk, tmp_path / "clips" / "walk.motion")
+    words = [str(models / "a.safetensors"), *SMALL, "-o", "out"]
+    assert main(["evaluate", "generator", *words]) == 0
+    assert "development set, version 1: 2 each of walks" in capsys.readouterr().out
+    assert main(["evaluate", "generator", *words, "--set", "first"]) == 0
+    assert "first set, version 1, on which settings were tuned" in capsys.readouterr().out
+    tracker = [str(models / "s.safetensors"), *SMALL, "-o", "out", "--set", "test", "--dataset", "clips"]
+    assert main(["evaluate", "tracker", *tracker]) == 0
+    assert not (tmp_path / "results").exists() and "test set" not in "".join(capsys.readouterr())
+
+
+def test_a_stopped_run_is_written_down_and_a_refused_one_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    with pytest.raises(SettingsError), noted_test_run(file, "parc", {}, {}):
+        raise SettingsError("refused")
+    assert lines(file) == []
+    with pytest.raises(KeyboardInterrupt), noted_test_run(file, "parc x", {"set": "test"}, {}) as numbers:
+        numbers["fwd"] = 1.0
+        raise KeyboardInterrupt
+    (line,) = lines(file)
+    assert (line["finished"], line["command"], line["numbers"]) == (False, "parc x", {"fwd": 1.0})
+
+
+def test_a_ledger_that_cannot_be_written_is_told_before_the_work(models: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_text("")
+    words = ["evaluate", "generator", str(models / "a.safetensors"), *SMALL, "-o", str(tmp_path / "out"), "--set", "test"]
+    assert main([*words, "--ledger", str(tmp_path / "file" / "runs.jsonl")]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "file" in line and not (tmp_path / "out").exists()
+
+
+def test_families_of_a_set_are_measured_alike_with_others_or_without(models: Path, tmp_path: Path, capsys) -> None:
+    words = ["evaluate", "generator", str(models / "a.safetensors"), *SMALL, "-o", str(tmp_path), "--json", "--families"]
+    assert main([*words, "stairs", "walks"]) == 0
+    both = json.loads(capsys.readouterr().out.splitlines()[-1])["generators"][0]
+    assert main([*words, "walks"]) == 0
+    captured = capsys.readouterr()
+    alone = json.loads(captured.out.splitlines()[-1])["generators"][0]
+    assert not captured.err, "nothing is measured again"
+    assert alone["by_family"]["walks"] == both["by_family"]["walks"] and alone["limits"] == alone["by_family"]["walks"]["limits"]
+    mean = [both["by_family"][f]["limits"]["0.6"]["mean"]["fwd"] for f in ("stairs", "walks")]
+    assert both["limits"]["0.6"]["mean"]["fwd"] == pytest.approx(sum(mean) / 2)
+    assert main(["evaluate", "generator", "--set", "first", "--families", "stairs", "-o", str(tmp_path)]) == 2
+    assert "the set 'first' has no stairs, only boxes and walks" in capsys.readouterr().err
+
+
+def test_the_command_line_can_be_typed_again() -> None:
+    command = Evaluate(sources=(Path("a b"), Path("c")), set="test", families=("boxes", "walks"), blending=False, limit=(10.0,))
+    assert command_line(command) == "parc evaluate 'a b' c --set test --families boxes walks --limit 10.0 --no-blending"
+    assert command_line(EvaluateGenerator(quick=True)) == "parc evaluate generator --quick"
+
+
+def test_code_is_named_by_its_commit_where_git_tracks_it() -> None:
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True)
+    told = source_version()
+    if told.startswith("commit "):
+        assert found.stdout.startswith(told.split()[1].rstrip(","))
+    else:
+        assert told == f"parc {__version__}"
