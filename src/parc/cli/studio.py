@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,8 +36,8 @@ class Studio(Command):
     """names that people use for this machine, if they reach it under others than its own"""
     save_below: tuple[Path, ...] = ()
     """folders below which the page may save, beside the data set of --dataset; `out` in the working directory if none is named"""
-    open: bool | None = None
-    """open the page in a browser; if not said, where there is a display"""
+    open: bool = field(default_factory=lambda: _has_display())
+    """open the page in a browser; the default where there is a display"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
@@ -46,7 +46,7 @@ class Studio(Command):
         try:
             from parc.view.studio.app import Studio as Server
             from parc.view.studio.app import StudioSettings
-            from parc.view.studio.browser_link import BrowserLink, has_display
+            from parc.view.studio.browser_link import BrowserLink
         except ModuleNotFoundError as error:
             if error.name is not None and error.name.split(".")[0] == "viser":
                 raise SettingsError("the studio needs viser: pip install 'parc-motion[studio]'") from None
@@ -75,13 +75,19 @@ class Studio(Command):
         print(f"{len(library)} clips; open {server.url} in a browser, stop with ctrl-c", flush=True)
         link = BrowserLink(server.url)
         try:
-            if has_display() if self.open is None else self.open:
+            if self.open:
                 link.open()
             server.wait()
         finally:
             link.close()
             server.close()
         return {}
+
+
+def _has_display() -> bool:
+    from parc.view.studio.browser_link import has_display
+
+    return has_display()
 
 
 def _if_there(shipped: Callable[[], Path]) -> Path | None:
