@@ -189,10 +189,11 @@ def studio(clip_files: list[Path], generator_file: Path, tmp_path_factory: pytes
     pytest.importorskip("viser", reason="viser is not installed")
     from parc.view.studio.app import Studio, StudioSettings
     from parc.view.studio.library import Library
+    from parc.view.studio.save_places import SavePlaces
 
     character = humanoid()
     folder = tmp_path_factory.mktemp("saved") / "set"
-    settings = StudioSettings(port=0, save_folder=str(folder), token="let-me-in-please")
+    settings = StudioSettings(port=0, save_places=SavePlaces([folder.parent], folder), token="let-me-in-please")
     server = Studio(character, Library(character, clip_files), generator=generator_file, settings=settings)
     yield server
     server.close()

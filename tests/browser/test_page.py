@@ -211,7 +211,7 @@ def test_export_and_save(person, tmp_path: Path) -> None:
     loaded = load_clip(file, humanoid())
     torch.testing.assert_close(loaded.motion.root_pos, person.document.clip.motion.root_pos, atol=1e-4, rtol=0)
     person.press("Append")
-    folder = Path(person.session.save_folder)
+    folder = Path(person.session.save_places.offered)
     wait_for(lambda: (folder / "index.json").exists() and len(Dataset.open(folder)) == 1)
     assert Dataset.open(folder, humanoid()).names == ["walk_up"]
 

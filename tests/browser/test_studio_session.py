@@ -19,6 +19,7 @@ from parc.view.studio.generation import GenerateSettings
 from parc.view.studio.job import Job
 from parc.view.studio.library import Library
 from parc.view.studio.model import GeneratorFile
+from parc.view.studio.save_places import SavePlaces
 from parc.view.studio.session import MOST_CLIPS, Session
 
 BODY = humanoid()
@@ -258,7 +259,7 @@ def test_saved_clips_show_up_in_the_list(clip_files, tmp_path: Path, walk) -> No
     folder = tmp_path / "set"
     with DatasetWriter(folder, BODY) as writer:
         writer.append([walk])
-    session = Session(BODY, Library(BODY, clip_files, folder))
+    session = Session(BODY, Library(BODY, clip_files, folder), save_places=SavePlaces([tmp_path], folder))
     session.open("stroll_flat")
     session.rename("brand new")
     assert session.save_to(folder) == ["brand new"]

@@ -1,11 +1,12 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from parc.character import Body, Character, Joint, humanoid, rotation
 from parc.character.character import BALL_AXES
-from parc.character.pose import dof_to_joints, joints_to_dof
+from parc.character.pose import beyond_limits, dof_to_joints, joints_to_dof
 
 PI = math.pi
 
@@ -84,3 +85,22 @@ def test_characters_of_one_kind_of_joint(joint):
     c = Character("rod", (Body("a", -1, (0, 0, 0)), Body("b", 0, (0, 0, 1), joint)))
     dof = torch.full((3, c.num_dof), 0.5)
     assert torch.allclose(joints_to_dof(c, dof_to_joints(c, dof)), dof)
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_what_is_beyond_the_limits_is_measured_from_them(side):
+    body = humanoid()
+    limits = torch.tensor([x for b in body.bodies for x in getattr(b.joint, side)], dtype=torch.float64)
+    past = torch.diag(limits.sign().where(limits != 0, -1.0) * 0.1 + limits)
+    beyond = beyond_limits(body, dof_to_joints(body, past))
+    assert torch.allclose(beyond, 0.1 * torch.eye(body.num_dof, dtype=torch.float64), atol=1e-9)
+    assert beyond_limits(body, dof_to_joints(body, torch.diag(limits))).max() < 1e-9
+
+
+def test_a_joint_without_a_range_is_never_beyond_it():
+    free = replace(humanoid().bodies[4].joint, lower=(0.0,), upper=(0.0,))
+    bodies = tuple(replace(b, joint=free) if k == 4 else b for k, b in enumerate(humanoid().bodies))
+    dof = torch.zeros(28)
+    dof[humanoid().dof_start[4]] = -2.0
+    for body, expected in ((humanoid(), 2.0), (replace(humanoid(), bodies=bodies), 0.0)):
+        assert beyond_limits(body, dof_to_joints(body, dof)).sum() == pytest.approx(expected)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from parc.character import humanoid, surface_points, world_points
+from parc.character import humanoid, rotation, surface_points, world_points
+from parc.character.pose import dof_to_joints
 from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
 from parc.metrics import ClipBatch, mean_of, measure, measure_clips
@@ -263,3 +265,37 @@ def test_a_body_that_turns_in_the_air_veers_and_one_that_is_thrown_does_not() ->
     assert found[1] == pytest.approx(4.5, rel=0.02)
     assert found[2].isnan()
     assert flight(batch)[0][:2].tolist() == pytest.approx([0.0, 0.0], abs=0.02)
+
+
+def bent(clip: Clip, **angles: tuple[float, ...]) -> Clip:
+    """The clip with joint coordinates of some bodies from its second frame on, rad."""
+    dof = torch.zeros(len(clip.motion), BODY.num_dof)
+    for name, values in angles.items():
+        start = BODY.dof_start[BODY.index(name)]
+        dof[1:, start : start + len(values)] = torch.tensor(values)
+    return moved(clip, clip.motion.root_pos, joint_rot=dof_to_joints(BODY, dof))
+
+
+def test_bodies_in_each_other_are_as_deep_as_their_shapes_overlap() -> None:
+    """Both feet turned in by the hips until the shins cross; the first frame stands straight."""
+    crossed = bent(standing(4), right_thigh=(0.3, 0.0, 0.0), left_thigh=(-0.3, 0.0, 0.0))
+    pose = crossed.motion.body_poses(BODY)
+    k = [BODY.index(f"{side}_shin") for side in ("right", "left")]
+    middle = [pose.pos[1, b] + rotation.rotate(pose.rot[1, b], torch.tensor([0.0, 0.0, z])) for b in k for z in (-0.03, -0.355)]
+    spots = torch.linspace(0, 1, 400).unsqueeze(1)
+    right, left = middle[0] + spots * (middle[1] - middle[0]), middle[2] + spots * (middle[3] - middle[2])
+    depth = 1000 * (0.1 - float(torch.cdist(right, left).min()))
+    assert depth > 20
+    result = one(crossed)
+    assert result["self_pen_mm"] == pytest.approx(0.75 * depth, abs=0.5) and result["self_pen_frames"] == 75
+    assert one(standing(4))["self_pen_mm"] == 0 and one(standing(4))["self_pen_frames"] == 0
+
+
+def test_joints_bent_too_far_are_counted_beyond_five_degrees() -> None:
+    def share(**angles: tuple[float, ...]) -> float:
+        return one(bent(standing(5), **angles))["joint_limit_frames"]
+
+    assert share(right_shin=(-0.08,)) == 0 and share(right_shin=(-0.1,)) == pytest.approx(80)
+    assert share(left_foot=(0.0, math.radians(59), 0.0)) == 0 and share(left_foot=(0.0, math.radians(61), 0.0)) == pytest.approx(
+        80
+    )

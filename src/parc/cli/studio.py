@@ -1,7 +1,8 @@
 """`parc studio`: the page in the browser."""
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,11 +26,18 @@ class Studio(Command):
     tracker: Path | None = None
     """trained actor (.safetensors), for the panels of physics and driving; the one in the box if not given"""
     host: str = "127.0.0.1"
-    """address to listen on; any but this machine's own needs a token, which is printed with the address"""
+    """address to listen on; the page asks for the token on every one of them"""
     port: int = 8080
     """0 takes a free one"""
     token: str | None = None
-    """secret that the page asks for; without one it is made up where it is needed"""
+    """secret that the page asks for, made up if none is given; other users of the machine can read it here, so the environment
+    variable PARC_STUDIO_TOKEN is the better place"""
+    names: tuple[str, ...] = ()
+    """names that people use for this machine, if they reach it under others than its own"""
+    save_below: tuple[Path, ...] = ()
+    """folders below which the page may save, beside the data set of --dataset; `out` in the working directory if none is named"""
+    open: bool = field(default_factory=lambda: _has_display())
+    """open the page in a browser; the default where there is a display"""
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
@@ -38,6 +46,7 @@ class Studio(Command):
         try:
             from parc.view.studio.app import Studio as Server
             from parc.view.studio.app import StudioSettings
+            from parc.view.studio.browser_link import BrowserLink
         except ModuleNotFoundError as error:
             if error.name is not None and error.name.split(".")[0] == "viser":
                 raise SettingsError("the studio needs viser: pip install 'parc-motion[studio]'") from None
@@ -47,6 +56,7 @@ class Studio(Command):
         from parc.terrain import load_terrain
         from parc.track.policy import load_actor
         from parc.view.studio.library import Library
+        from parc.view.studio.save_places import SavePlaces
 
         if not 0 <= self.port <= 65535:
             raise SettingsError(f"port {self.port} does not exist, expected 0 to 65535")
@@ -57,17 +67,27 @@ class Studio(Command):
             Generator.load(self.generator, character)
         if self.tracker is not None:
             load_actor(self.tracker, character)
-        settings = StudioSettings(
-            self.host, self.port, self.token, self.torch_device, "" if self.dataset is None else str(self.dataset)
-        )
+        token = self.token or os.environ.get("PARC_STUDIO_TOKEN") or None
+        places = SavePlaces(self.save_below, self.dataset)
+        settings = StudioSettings(self.host, self.port, token, self.names, self.torch_device, places)
         generator, tracker = self.generator or _if_there(shipped_generator), self.tracker or _if_there(shipped_tracker)
         server = Server(character, library, ground, generator, settings, tracker)
         print(f"{len(library)} clips; open {server.url} in a browser, stop with ctrl-c", flush=True)
+        link = BrowserLink(server.url)
         try:
+            if self.open:
+                link.open()
             server.wait()
         finally:
+            link.close()
             server.close()
         return {}
+
+
+def _has_display() -> bool:
+    from parc.view.studio.browser_link import has_display
+
+    return has_display()
 
 
 def _if_there(shipped: Callable[[], Path]) -> Path | None:

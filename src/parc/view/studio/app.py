@@ -5,46 +5,46 @@ that was closed or reloaded comes back as it was, with its jobs, and two tabs ne
 """
 
 import contextlib
-import io
+import ipaddress
 import secrets
+import socket
 import sys
 import threading
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from viser import ClientHandle, ViserServer
+from viser import ClientHandle
 
 from parc.character.character import Character
 from parc.terrain.terrain import Terrain
-from parc.view.studio.gate import Gate, check_token
+from parc.view.studio.front_door import FrontDoor
+from parc.view.studio.guarded_server import listen, serve_guarded
 from parc.view.studio.library import Library
 from parc.view.studio.model import GeneratorFile, TrackerFile
 from parc.view.studio.page import Page
+from parc.view.studio.save_places import SavePlaces
 from parc.view.studio.session import Session
 
 _REMEMBERED = "parc_studio_sessions"
 _LEFT = 16
 """sessions without a page that are kept"""
-_OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
 class StudioSettings:
     host: str = "127.0.0.1"
-    """address to listen on; any but this machine's own needs a token"""
+    """address to listen on"""
     port: int = 8080
     """0 takes a free one"""
     token: str | None = None
-    """asked for before the page is shown; made up where one is needed and none is given"""
+    """asked for before the page is shown; made up if none is given"""
+    names: tuple[str, ...] = ()
+    """names that people use for this machine, beside its own"""
     device: str = "cpu"
     """for correction and generation"""
-    save_folder: str = ""
-    """data set that is offered to save to"""
-
-    @property
-    def needs_token(self) -> bool:
-        return self.token is not None or self.host not in _OWN_MACHINE
+    save_places: SavePlaces = field(default_factory=SavePlaces)
+    """folders below which the page may save"""
 
 
 class Studio:
@@ -68,50 +68,41 @@ class Studio:
         self.pages: dict[int, Page] = {}
         self._leaving: list[Page] = []
         self._names: dict[int, str] = {}
-        self.token = settings.token or (secrets.token_urlsafe(24) if settings.needs_token else None)
-        if self.token is not None:
-            check_token(self.token)
-        inside = self.token is not None
-        with contextlib.redirect_stdout(io.StringIO()):  # its banner would name the inner port, where no token is asked for
-            self._server = ViserServer(
-                host="127.0.0.1" if inside else settings.host,
-                port=0 if inside else settings.port,
-                label="parc studio",
-                verbose=False,
-            )
-        self._gate: Gate | None = None
-        if self.token is not None:
-            try:
-                self._gate = Gate(settings.host, settings.port, self.token, self._server.get_port())
-            except Exception:
-                self._server.stop()
-                raise
+        listener = listen(settings.host, settings.port)
+        self._address: tuple[str, int] = listener.getsockname()[:2]
+        try:
+            self.token = settings.token or secrets.token_urlsafe(24)
+            self._server = serve_guarded(FrontDoor(self.token, self._address[0], settings.names), listener, "parc studio")
+        except Exception:
+            listener.close()
+            raise
         self._server.scene.world_axes.visible = False
         self._server.on_client_connect(self._connect)
         self._server.on_client_disconnect(self._disconnect)
 
     @property
     def port(self) -> int:
-        return self._server.get_port() if self._gate is None else self._gate.port
+        return self._address[1]
 
     @property
     def url(self) -> str:
-        """To open in a browser; holds the token where one is needed."""
-        return f"http://{self.settings.host}:{self.port}/" + ("" if self.token is None else f"?token={self.token}")
+        """To open in a browser; holds the token. No `localhost` in it: on ::1 that could be another user's server."""
+        host = self._address[0]
+        if ipaddress.ip_address(host).is_unspecified:
+            host = socket.gethostname()
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.token}"
 
     def session(self) -> Session:
         """A new one, of nobody yet."""
         settings = self.settings
-        folder, tracker = settings.save_folder, self._tracker
-        return Session(self.character, self.library, self._terrain, self._generator, settings.device, folder, tracker)
+        places, tracker = settings.save_places, self._tracker
+        return Session(self.character, self.library, self._terrain, self._generator, settings.device, places, tracker)
 
     def wait(self) -> None:
         """Serve until the program is interrupted."""
         self._server.sleep_forever()
 
     def close(self) -> None:
-        if self._gate is not None:
-            self._gate.close()
         with self._lock:
             pages = [*self.pages.values(), *self._leaving]
         for page in pages:

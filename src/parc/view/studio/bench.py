@@ -69,7 +69,7 @@ class _Visitor:
 
     def __init__(self, tab: Any, studio: Studio) -> None:
         self._tab, self._watch = tab, Stopwatch(tab)
-        tab.goto(f"{studio.url}?fixedDpr=1")
+        tab.goto(f"{studio.url}&fixedDpr=1")
         tab.get_by_role("tab", name="Clips").wait_for(timeout=60_000)
         self._until(lambda: studio.pages)
         self._page: Page = next(iter(studio.pages.values()))

@@ -18,6 +18,7 @@ from parc.terrain.store import load_terrain, save_terrain
 from parc.terrain.terrain import Terrain
 from parc.view.studio.brush import Brush, paint
 from parc.view.studio.fit import fit_terrain
+from parc.view.studio.save_places import file_name
 
 if TYPE_CHECKING:
     from parc.view.studio.session import Session
@@ -109,7 +110,7 @@ class GroundEdits:
         self, filename: str, content: bytes, image: ImageHeights = DEFAULT_IMAGE, mesh: MeshSampling = DEFAULT_MESH
     ) -> Terrain:
         with TemporaryDirectory() as folder:
-            file = Path(folder) / Path(filename).name
+            file = Path(folder) / file_name(filename)
             file.write_bytes(content)
             return self.load(file, image, mesh)
 

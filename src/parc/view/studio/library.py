@@ -62,9 +62,9 @@ class Library:
     def refresh(self, folder: Path) -> None:
         """Read a data set's list again, after something was written to it."""
         with self._lock:
-            if folder in self._sets:
-                self._listed = {name: item for name, item in self._listed.items() if item.source != folder}
-                self._add_set(folder)
+            for known in [known for known in self._sets if known.resolve() == folder.resolve()]:
+                self._listed = {name: item for name, item in self._listed.items() if item.source != known}
+                self._add_set(known)
 
     def __len__(self) -> int:
         return len(self._listed)

@@ -9,6 +9,7 @@ from parc.view.studio.controls import QUIET
 from parc.view.studio.document import Document
 from parc.view.studio.figure3d import Look
 from parc.view.studio.library import Listed
+from parc.view.studio.marked_text import add_markdown, marked, show
 from parc.view.studio.two_way import TwoWay
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class ClipsPanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._search = gui.add_text("Search", "", hint="Words of the name or the skill, in any order")
-        self._found = gui.add_markdown("")
+        self._found = add_markdown(gui, marked(""))
         self._names = self._lines(page.session.library.search())
         self._list = gui.add_dropdown("Clip", tuple(self._names) or (_NONE,))
         open_clip = gui.add_button("Open", icon=Icon.FOLDER_OPEN)
@@ -69,7 +70,7 @@ class ClipsPanel:
         if tuple(self._list.options) != options:
             self._list.options = options
         shown = "" if len(found) <= _MOST else f", the first {_MOST} are listed"
-        self._found.content = f"{len(found)} of {len(library)} clips{shown}"
+        show(self._found, marked("{} of {} clips{}", len(found), len(library), shown))
 
     def refresh(self, document: Document) -> None:
         lines = tuple(f"{k + 1}. {clip.name}" for k, clip in enumerate(document.clips))

@@ -7,6 +7,7 @@ from viser import Icon
 
 from parc.correct.optimise import OptimiseSettings
 from parc.view.studio.document import Document
+from parc.view.studio.marked_text import add_markdown, marked
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -25,10 +26,11 @@ _WEIGHTS = {
 class CorrectPanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
-        gui.add_markdown(
+        what = marked(
             "Pulls the clip out of the ground, onto its contacts, and smooths it. Meanwhile the figure is violet and shows "
             "how far it has come; **Stop** keeps that. The result is a new clip beside the old one."
         )
+        add_markdown(gui, what)
         self._iterations = gui.add_number("Iterations", 1000, min=1, max=20000, step=100)
         self._start = gui.add_button("Correct", icon=Icon.WAND)
         defaults = OptimiseSettings()

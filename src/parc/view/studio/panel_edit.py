@@ -10,6 +10,7 @@ from parc.dataset.clip import Clip
 from parc.motion.edit import HESITATION_DISTANCE, HESITATION_FRAMES
 from parc.view.studio.controls import QUIET, put
 from parc.view.studio.document import Document
+from parc.view.studio.marked_text import add_markdown, marked
 from parc.view.studio.two_way import TwoWay
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class EditPanel:
 
     def _build_contacts(self) -> None:
         page, gui, session = self._page, self._page.gui, self._page.session
-        gui.add_markdown("Or set *Click does* to **contact of a body** and click body parts.")
+        add_markdown(gui, marked("Or set *Click does* to **contact of a body** and click body parts."))
         body = gui.add_dropdown("Body part", session.character.names)
         self._whole_range = gui.add_checkbox("Clicks label all chosen frames", True, hint="Otherwise only the one that is shown")
         on = gui.add_button("Touches", icon=Icon.HAND_STOP)

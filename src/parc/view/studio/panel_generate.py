@@ -8,6 +8,7 @@ from parc.errors import MotionError
 from parc.view.studio.controls import QUIET
 from parc.view.studio.document import Document
 from parc.view.studio.generation import MOST, GenerateSettings
+from parc.view.studio.marked_text import add_markdown, marked, show
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -20,7 +21,7 @@ class GeneratePanel:
         self._page, gui = page, page.gui
         file = page.session.make.generator
         assert file is not None
-        gui.add_markdown(f"Generator: `{file.path.name}`. Moves along the path on the ground that is shown.")
+        add_markdown(gui, marked("Generator: **{}**. Moves along the path on the ground that is shown.", file.path.name))
         defaults = GenerateSettings()
         self._batch = gui.add_number("Candidates", defaults.batch, min=1, max=MOST, step=1)
         self._seconds = gui.add_number("Time limit, s", defaults.seconds, min=0.5, max=120.0, step=0.5)
@@ -32,7 +33,7 @@ class GeneratePanel:
         start = gui.add_button("Generate", icon=Icon.SPARKLES)
         with gui.add_folder("Pick one"):
             self._pick = gui.add_dropdown("Look at", (_NONE,))
-            self._note = gui.add_markdown("None yet.")
+            self._note = add_markdown(gui, marked("None yet."))
             keep = gui.add_button("Keep it", icon=Icon.CHECK)
             drop = gui.add_button("Drop all", icon=Icon.TRASH, color=QUIET)
         self._mode.on_update(page.act(lambda: setattr(self._blend, "visible", self._mode.value == "constant")))
@@ -63,9 +64,10 @@ class GeneratePanel:
             clip = document.candidates[min(self.picked, len(document.candidates) - 1)]
             losses = clip.provenance.losses
             arrived = "arrived" if losses["reached"] else "did not arrive"
-            self._note.content = f"{clip.motion.duration:.1f} s, {arrived}, selection loss {losses['selection']:.3g}"
+            values = clip.motion.duration, arrived, losses["selection"]
+            show(self._note, marked("{:.1f} s, {}, selection loss {:.3g}", *values))
         else:
-            self._note.content = "None yet."
+            show(self._note, marked("None yet."))
 
     def _generate(self) -> None:
         self._page.session.make.generate(self.settings())

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from viser import Icon
 
 from parc.view.studio.controls import put
+from parc.view.studio.marked_text import add_markdown, marked, show
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -14,7 +15,7 @@ class JobPanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._bar = gui.add_progress_bar(0.0, visible=False, animated=True)
-        self._text = gui.add_markdown("", visible=False)
+        self._text = add_markdown(gui, marked(""), visible=False)
         self._stop = gui.add_button("Stop", icon=Icon.PLAYER_STOP, color="red", visible=False)
         self._stop.on_click(page.act(page.session.make.stop))
         self._told: object = None
@@ -28,7 +29,7 @@ class JobPanel:
             return
         if running:
             put(self._bar, 100 * job.share)
-            self._text.content = f"{job.label}: {job.text}"
+            show(self._text, marked("{}: {}", job.label, job.text))
             self._stop.label = "Stopping ..." if job.is_stopping else "Stop"
         elif self._told is not job:
             self._told = job

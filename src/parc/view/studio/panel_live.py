@@ -11,6 +11,7 @@ from parc.live.planner import PlannerSettings
 from parc.view.studio.controls import QUIET
 from parc.view.studio.document import Document
 from parc.view.studio.drive import LiveView
+from parc.view.studio.marked_text import Marked, add_html, add_markdown, joined, marked, show
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -26,11 +27,12 @@ _EVERY = 10
 class LivePanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui, drive = page, page.gui, page.session.drive
-        gui.add_markdown(
+        what = marked(
             "A simulated character on the ground that is shown. The generator plans, the tracker moves; plans are tried out in "
             "simulation before they are followed. **Click does: go there** sends it; shift and drag draws its line; arrow keys "
             "lead it, as the camera looks. Brush the ground while it runs."
         )
+        add_markdown(gui, what)
         self._start = gui.add_button("Stand on the stage", icon=Icon.PLAYER_PLAY)
         self._stop = gui.add_button("Leave the stage", icon=Icon.PLAYER_STOP, color="red", visible=False)
         self._stay = gui.add_button("Stay here", icon=Icon.HAND_STOP, color=QUIET, visible=False)
@@ -38,7 +40,7 @@ class LivePanel:
             self._strength = gui.add_slider("Strength, m/s", 0.1, 4.0, 0.1, 1.0)
             self._pushes = gui.add_button_group("From", ("front", "back", "left", "right"))
         self._follow = gui.add_checkbox("Camera follows", False)
-        self._figures = gui.add_html("")
+        self._figures = add_html(gui, marked(""))
         self._keep = gui.add_button("Keep the run as a clip", icon=Icon.CAMERA, color=QUIET)
         with gui.add_folder("Planning", expand_by_default=False):
             defaults = PilotSettings()
@@ -77,7 +79,7 @@ class LivePanel:
         for text in self._page.session.drive.messages():
             self._page.complain(text)
         if view is None or self._shown % _EVERY == 0:
-            self._figures.content = "" if view is None else figures(view)
+            show(self._figures, marked("") if view is None else figures(view))
         self._shown = 0 if view is None else self._shown + 1
 
     def _push(self) -> None:
@@ -113,7 +115,7 @@ def _heading(quaternion: np.ndarray) -> float:
     return math.atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
 
 
-def figures(view: LiveView) -> str:
+def figures(view: LiveView) -> Marked:
     tries = view.arrivals + view.falls
     success = "–" if not tries else f"{100 * view.arrivals / tries:.0f} % of {tries}"
     wish = {"stay": "stays", "goal": "goes to its goal", "line": "follows the line", "direction": "led by keys"}[view.wish]
@@ -128,8 +130,8 @@ def figures(view: LiveView) -> str:
         "falls, put back": f"{view.falls}, {view.resets}",
         "off the plan": f"{100 * view.error:.1f} cm",
     }
-    lines = "".join(
-        f"<tr><td style='padding-right:1em'>{key}</td><td style='font-variant-numeric:tabular-nums'><b>{value}</b></td></tr>"
-        for key, value in rows.items()
+    lines = joined(
+        marked("<tr><td style='padding-right:1em'>{}</td><td style='font-variant-numeric:tabular-nums'><b>{}</b></td></tr>", *row)
+        for row in rows.items()
     )
-    return f"<div style='padding:.2em 1em;font-size:.85em'><table>{lines}</table></div>"
+    return marked("<div style='padding:.2em 1em;font-size:.85em'><table>{}</table></div>", lines)

@@ -1,7 +1,6 @@
 """Numbers of the clip that is worked on, and curves over its time."""
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from parc.view import palette
 from parc.view.studio.analysis import Analysis
 from parc.view.studio.controls import put
 from parc.view.studio.document import Document
+from parc.view.studio.marked_text import Marked, add_html, joined, marked, show
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -41,7 +41,7 @@ class MeasurePanel:
             choice.on_update(page.act(self._draw))
             self._choices.append(choice)
             self._plots.append(plot)
-        self._table = gui.add_html("")
+        self._table = add_html(gui, marked(""))
         self._analysis: Analysis | None = None
         self._shown = list(_FIRST)
 
@@ -52,9 +52,9 @@ class MeasurePanel:
     def show(self, analysis: Analysis | None) -> None:
         self._analysis = analysis
         if analysis is None:
-            self._table.content = "<p style='padding:0 1em'>Open a clip to measure it.</p>"
+            show(self._table, marked("<p style='padding:0 1em'>Open a clip to measure it.</p>"))
         else:
-            self._table.content = metrics_table(analysis.clip.name, analysis.metrics)
+            show(self._table, metrics_table(analysis.clip.name, analysis.metrics))
             names = tuple(analysis.curves.values)
             for choice in self._choices:
                 if tuple(choice.options) != names:
@@ -100,14 +100,19 @@ def _series(name: str, k: int) -> tuple[uplot.Series, uplot.Series, uplot.Series
     )
 
 
-def metrics_table(name: str, metrics: dict[str, float]) -> str:
-    rows = "".join(
-        f"<tr><td style='padding-right:.8em'>{escape(key)}</td>"
-        f"<td style='text-align:right;padding-right:.8em;font-variant-numeric:tabular-nums'><b>{_number(value)}</b></td>"
-        f"<td style='opacity:.65;font-size:.85em'>{escape(UNITS.get(key, ''))}</td></tr>"
+def metrics_table(name: str, metrics: dict[str, float]) -> Marked:
+    rows = joined(
+        marked(
+            "<tr><td style='padding-right:.8em'>{}</td>"
+            "<td style='text-align:right;padding-right:.8em;font-variant-numeric:tabular-nums'><b>{}</b></td>"
+            "<td style='opacity:.65;font-size:.85em'>{}</td></tr>",
+            key,
+            _number(value),
+            UNITS.get(key, ""),
+        )
         for key, value in metrics.items()
     )
-    return f"<div style='padding:.2em 1em;font-size:.85em'><b>{escape(name)}</b><table>{rows}</table></div>"
+    return marked("<div style='padding:.2em 1em;font-size:.85em'><b>{}</b><table>{}</table></div>", name, rows)
 
 
 def _number(value: float) -> str:

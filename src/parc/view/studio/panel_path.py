@@ -11,6 +11,7 @@ from parc.path.graph import GraphSettings
 from parc.path.plan import PlanSettings
 from parc.view.studio.controls import QUIET, put
 from parc.view.studio.document import Document
+from parc.view.studio.marked_text import add_markdown, marked, show
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -31,8 +32,8 @@ class PathPanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         session = page.session
-        gui.add_markdown("Set *Click does* to **waypoint** to click or draw, or to **plan: start** and **plan: goal**.")
-        self._ends = gui.add_markdown("")
+        add_markdown(gui, marked("Set *Click does* to **waypoint** to click or draw, or to **plan: start** and **plan: goal**."))
+        self._ends = add_markdown(gui, marked(""))
         self._seed = gui.add_number("Seed", 0, min=0, step=1)
         plan = gui.add_button("Plan from start to goal", icon=Icon.ROUTE)
         random = gui.add_button("Random path across", icon=Icon.DICE_5)
@@ -68,7 +69,7 @@ class PathPanel:
 
     def show_ends(self) -> None:
         pointer = self._page.pointer
-        self._ends.content = f"start {_cell(pointer.start)}, goal {_cell(pointer.goal)}"
+        show(self._ends, marked("start {}, goal {}", _cell(pointer.start), _cell(pointer.goal)))
 
     def refresh(self, document: Document) -> None:
         self.show_ends()

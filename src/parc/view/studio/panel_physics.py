@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from viser import Icon
 
 from parc.view.studio.document import Document
+from parc.view.studio.marked_text import add_markdown, marked, show
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -15,12 +16,14 @@ class PhysicsPanel:
         self._page, gui = page, page.gui
         file = page.session.make.tracker
         assert file is not None
-        gui.add_markdown(
-            f"Tracker: `{file.path.name}`. A simulated character follows the clip with muscles of limited strength. What it "
-            "did is a new clip on the same ground; both play together. **Save** exports it or appends it to a data set."
+        what = marked(
+            "Tracker: **{}**. A simulated character follows the clip with muscles of limited strength. What it "
+            "did is a new clip on the same ground; both play together. **Save** exports it or appends it to a data set.",
+            file.path.name,
         )
+        add_markdown(gui, what)
         self._start = gui.add_button("Simulate the clip", icon=Icon.RUN)
-        self._note = gui.add_markdown("")
+        self._note = add_markdown(gui, marked(""))
         self._start.on_click(page.act(self._track))
 
     def refresh(self, document: Document) -> None:
@@ -29,9 +32,9 @@ class PhysicsPanel:
         if "tracked" in losses:
             fate = "to its end" if losses.get("success") else f"for {100 * losses['tracked']:.0f} % of its frames"
             error = 100 * losses["joint_error"]
-            self._note.content = f"This clip was simulated: followed {fate}, joint error {error:.1f} cm."
+            show(self._note, marked("This clip was simulated: followed {}, joint error {:.1f} cm.", fate, error))
         else:
-            self._note.content = "Open a clip to simulate it." if document.clip is None else ""
+            show(self._note, marked("Open a clip to simulate it.") if document.clip is None else marked(""))
 
     def _track(self) -> None:
         self._page.session.make.track()

@@ -6,6 +6,7 @@ from viser import Icon
 
 from parc.view.studio.document import Document
 from parc.view.studio.film import FILMS
+from parc.view.studio.marked_text import add_markdown, marked
 
 if TYPE_CHECKING:
     from parc.view.studio.page import Page
@@ -23,10 +24,11 @@ class SavePanel:
             film_kind = gui.add_dropdown("Film as", FILMS)
             self._film = gui.add_button("Film", icon=Icon.MOVIE, hint="The clips on this ground, as a moving picture")
         with gui.add_folder("To a data set"):
-            where = gui.add_text("Folder", page.session.save_folder, hint="On the machine that runs the studio; made if new")
+            where = gui.add_text("Folder", session.save_places.offered, hint=f"Below {session.save_places}; made if new")
             every = gui.add_checkbox("All open clips", False)
             self._save = gui.add_button("Append", icon=Icon.DATABASE_PLUS)
-        gui.add_markdown("`parc studio --dataset DIR` lists a data set; what is appended to it shows up in the list.")
+        hint = marked("`parc studio --dataset DIR` lists a data set; what is appended to it shows up in the list.")
+        add_markdown(gui, hint)
 
         def download() -> None:
             name, content = session.export(kind.value)

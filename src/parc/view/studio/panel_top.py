@@ -6,6 +6,7 @@ from viser import Icon
 
 from parc.view.studio.controls import QUIET
 from parc.view.studio.document import Document
+from parc.view.studio.marked_text import add_markdown, marked, show
 from parc.view.studio.pointer import HINTS, TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 class TopPanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
-        self._title = gui.add_markdown("")
+        self._title = add_markdown(gui, marked(""))
         self._tool = gui.add_dropdown("Click does", TOOLS, initial_value="look around")
-        self._hint = gui.add_markdown(f"*{HINTS['look around']}*")
+        self._hint = add_markdown(gui, marked("*{}*", HINTS["look around"]))
         self._undo = gui.add_button("Undo", icon=Icon.ARROW_BACK_UP, disabled=True, color=QUIET)
         self._redo = gui.add_button("Redo", icon=Icon.ARROW_FORWARD_UP, visible=False, color=QUIET)
         self._undo.on_click(page.act(page.session.undo))
@@ -32,11 +33,10 @@ class TopPanel:
 
     def refresh(self, document: Document) -> None:
         rows, columns = document.terrain.size
-        ground = f"{rows} x {columns} cells"
-        path = "" if document.path is None else f" · path {document.path.length:.1f} m"
+        path = marked("") if document.path is None else marked(" · path {:.1f} m", document.path.length)
         clip = document.clip
-        name = "no clip chosen" if clip is None else f"**{clip.name}** · {len(clip.motion)} frames"
-        self._title.content = f"{name}  \n{ground}{path}"
+        name = marked("no clip chosen") if clip is None else marked("**{}** · {} frames", clip.name, len(clip.motion))
+        show(self._title, marked("{}  \n{} x {} cells{}", name, rows, columns, path))
         undo, redo = self._page.session.can_undo, self._page.session.can_redo
         self._undo.label = f"Undo: {undo}"[:46] if undo else "Nothing to undo"
         self._undo.disabled = undo is None
@@ -44,4 +44,4 @@ class TopPanel:
         self._redo.label = f"Redo: {redo}"[:46]
 
     def _show_hint(self) -> None:
-        self._hint.content = f"*{HINTS[self.tool]}*"
+        show(self._hint, marked("*{}*", HINTS[self.tool]))

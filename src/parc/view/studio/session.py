@@ -33,6 +33,7 @@ from parc.view.studio.library import Library
 from parc.view.studio.make import Making
 from parc.view.studio.model import GeneratorFile, TrackerFile
 from parc.view.studio.route import RouteEdits
+from parc.view.studio.save_places import SavePlaces, file_name
 
 Change = Literal["document", "job", "preview", "live"]
 MOST_CLIPS = 24
@@ -47,12 +48,11 @@ class Session:
         terrain: Terrain | None = None,
         generator: GeneratorFile | None = None,
         device: str = "cpu",
-        save_folder: str = "",
+        save_places: SavePlaces | None = None,
         tracker: TrackerFile | None = None,
     ) -> None:
         self.character = character
-        self.save_folder = save_folder
-        """data set that is offered to save to"""
+        self.save_places = save_places or SavePlaces()
         self.library = library or Library(character)
         self.device = device
         self._lock = threading.RLock()
@@ -144,7 +144,7 @@ class Session:
     def open_bytes(self, filename: str, content: bytes) -> Clip:
         """A clip from the content of a file, told by its extension."""
         with TemporaryDirectory() as folder:
-            file = Path(folder) / Path(filename).name
+            file = Path(folder) / file_name(filename)
             file.write_bytes(content)
             clip = load_clip(file, self.character)
         return self.add(clip, f"open {filename}")
@@ -207,7 +207,7 @@ class Session:
         if suffix not in WRITABLE:
             raise FormatError(f"cannot write '{suffix}'; known are {', '.join(WRITABLE)}")
         clip = self.document.active_clip()
-        name = clip.name.replace("/", "_") + suffix
+        name = file_name(clip.name, suffix)
         with TemporaryDirectory() as folder:
             file = Path(folder) / name
             save_clip(clip, file, self.character)
@@ -218,16 +218,14 @@ class Session:
         document = self.document
         clips = sorted(document.clips, key=lambda clip: clip is not document.clip)
         page = replay_page(clips, self.character)
-        return clips[0].name.replace("/", "_") + "_replay.html", page.encode()
+        return file_name(clips[0].name, "_replay.html"), page.encode()
 
     def save_to(self, folder: Path | str, all_clips: bool = False) -> list[str]:
         """Append the clip that is worked on (or all on the table) to a data set, made if there is none; the names stored."""
-        if not str(folder).strip():
-            raise DatasetError("name the folder of a data set to save to")
         clips = list(self.document.clips) if all_clips else [self.document.active_clip()]
         if not clips:
             raise DatasetError("no clip is open, so there is nothing to save")
-        path = Path(folder).expanduser()
+        path = self.save_places.admit(folder)
         if path.exists() and not path.is_dir():
             raise DatasetError(f"{path} is a file, expected the folder of a data set")
         with DatasetWriter(path, self.character) as writer:
