@@ -82,7 +82,7 @@ class SolveSettings:
     mechanics: MechanicsSettings = field(default_factory=MechanicsSettings)
 
 
-_FIRM = ("holding", "penetration", "limits", "force", "moment", "cone")
+_FIRM = ("holding", "penetration", "limits", "force", "moment", "cone", "torque")
 
 
 class Solve:
@@ -115,9 +115,7 @@ class Solve:
         self.hinge = torch.tensor([b.joint.is_hinge for b in character.bodies for _ in b.joint.axes], device=device)
         self.first_dof = joints_to_dof(character, self.joint_rot)
         self.masses = mechanics.point_masses(character, device)
-        joints = mechanics.limb_joints(character, device)
-        strength = torch.tensor([d.script.strength for d in drafts], device=device)
-        self.joints = joints._replace(limit=strength[:, None, None] * joints.limit)
+        self.motors = mechanics.joint_motors(character, device)
         sole = torch.as_tensor(anatomy.sole, device=device).float()
         edges = {"heel": sole[:2].mean(0), "toe": sole[2:].mean(0), "hand": torch.zeros(3, device=device)}
         ends = {"heel": "ankle", "toe": "ankle", "hand": "wrist"}
@@ -162,9 +160,20 @@ class Solve:
         parts = pose.pos.index_select(2, self.part_body) + (
             pose.rot.index_select(2, self.part_body) * self.part_local.unsqueeze(1)
         ).sum(-1)
-        wrench = mechanics.needed(mechanics.place_masses(self.masses, pose), self.masses.share, FPS)
+        points = mechanics.place_masses(self.masses, pose)
+        wrench = mechanics.needed(points, self.masses.share, FPS)
         force = self.force * self.held.unsqueeze(-1)
         total, moment = mechanics.given(force[:, 1:-1], parts[:, 1:-1], wrench.centre[:, 1:-1])
+        torque = mechanics.joint_torques(
+            force[:, 1:-1],
+            parts[:, 1:-1],
+            wrench.load,
+            points[:, 1:-1],
+            BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1]),
+            mechanics.angular_acceleration(pose.rot, FPS),
+            self.motors,
+        )
+        self.torque = torque
         settings = self.settings.mechanics
         over = (self.lower - dof).clamp_min(0) + (dof - self.upper).clamp_min(0)
         second = pose.pos[:, 2:] - 2 * pose.pos[:, 1:-1] + pose.pos[:, :-2]
@@ -178,17 +187,7 @@ class Solve:
             "force": frame_mean((wrench.force - total).square(), inner),
             "moment": frame_mean((wrench.moment - moment).square(), inner),
             "cone": frame_mean(mechanics.over_the_cone(force, self.normal, settings).square() * self.held, valid),
-            "torque": frame_mean(
-                mechanics.over_torque(
-                    force[:, 1:-1],
-                    parts[:, 1:-1],
-                    BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1]),
-                    mechanics.turning(pose.rot, FPS),
-                    self.joints,
-                    settings,
-                ),
-                inner,
-            ),
+            "torque": frame_mean((torque - settings.torque * self.motors.limit).clamp_min(0).square(), inner),
             "effort": frame_mean(force.square(), valid),
             "limits": frame_mean(over.square(), valid),
             "acceleration": frame_mean(second.square().mean(2), inner),
@@ -219,6 +218,7 @@ class Solve:
             optimiser.step()
             schedule.step()
         self.last = {name: value.detach() for name, value in terms.items()}
+        self.last_torque = self.torque.detach() / self.motors.limit
 
     def missing_push(self) -> list[float]:
         """Root mean square of the force that contacts do not give to each motion, weights."""

@@ -3,10 +3,12 @@
 from parc.character.character import Body, Character, Joint
 from parc.character.humanoid import humanoid
 from parc.character.kinematics import BodyPose, forward_kinematics, forward_kinematics_matrix
+from parc.character.self_distance import self_depth, self_pairs
 from parc.character.shape import Box, Capsule, Shape, Sphere
 from parc.character.surface import Surface, min_per_body, surface_points, world_points
 
 __all__ = [
     "Body", "BodyPose", "Box", "Capsule", "Character", "Joint", "Shape", "Sphere", "Surface",
-    "forward_kinematics", "forward_kinematics_matrix", "humanoid", "min_per_body", "surface_points", "world_points",
+    "forward_kinematics", "forward_kinematics_matrix", "humanoid", "min_per_body", "self_depth", "self_pairs",
+    "surface_points", "world_points",
 ]  # fmt: skip

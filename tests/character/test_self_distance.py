@@ -1,0 +1,185 @@
+import itertools
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import torch
+
+from parc.character import BodyPose, Box, Sphere, forward_kinematics, humanoid, rotation
+from parc.character.character import Body, Character
+from parc.character.mirror import mirror_joint_rotations, mirror_positions
+from parc.character.pose import dof_to_joints
+from parc.character.self_distance import self_depth, self_pairs
+from parc.motion.qpos import frames_to_qpos, state_layout
+from parc.physics.contract import Contract
+from parc.physics.model import add_character, compile_spec, new_spec
+
+
+def random_pose(character, frames, seed=0, wild=1.5):
+    """Root position, root rotation and joint rotations with coordinates from well beyond the joints' ranges."""
+    generator = torch.Generator().manual_seed(seed)
+    kind = {"generator": generator, "dtype": torch.float64}
+    root_pos = torch.randn(frames, 3, **kind)
+    root_rot = rotation.normalize(torch.randn(frames, 4, **kind))
+    return root_pos, root_rot, dof_to_joints(character, wild * torch.randn(frames, character.num_dof, **kind))
+
+
+def model_without_ground(character, collide=False):
+    spec = new_spec(Contract(), character.name)
+    add_character(spec, character, Contract())
+    if collide:
+        for geom in spec.geoms:
+            geom.contype = geom.conaffinity = 1
+    spec.option.disableflags = 0  # distances of deep shapes need the native algorithm
+    return compile_spec(spec, character)
+
+
+def depths_of_mujoco(character, frames):
+    """[T, P], positive inside, of mj_geomDistance."""
+    model = model_without_ground(character)
+    data, order = mujoco.MjData(model), state_layout(character).order
+    geoms = [np.flatnonzero(model.geom_bodyid == order.index(b) + 1) for b in range(len(character))]
+    found = []
+    for qpos in frames_to_qpos(character, *frames):
+        data.qpos[:] = qpos.numpy()
+        mujoco.mj_kinematics(model, data)
+        found.append(
+            [
+                max(-mujoco.mj_geomDistance(model, data, a, b, 10.0, None) for a in geoms[i] for b in geoms[j])
+                for i, j in self_pairs(character)
+            ]
+        )
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def kinds_of(character):
+    """For each pair which kinds of shapes meet: 0 without a box, 1 with one, 2 with two."""
+    boxes = [any(isinstance(s, Box) for s in b.shapes) for b in character.bodies]
+    return torch.tensor([boxes[i] + boxes[j] for i, j in self_pairs(character)])
+
+
+def depth_of(character, frames):
+    return self_depth(character, forward_kinematics(character, *frames))
+
+
+def test_depth_is_mujocos(character):
+    frames = random_pose(character, 60)
+    ours, theirs = depth_of(character, frames), depths_of_mujoco(character, frames)
+    error, kind = (ours - theirs).abs(), kinds_of(character)
+    assert (theirs > 0.01).any(0).sum() > 0.3 * len(kind)
+    assert error[:, kind == 0].max() < 1e-6
+    thinnest = min(s.radius for b in character.bodies for s in b.shapes if not isinstance(s, Box))
+    outside = ours < thinnest  # the axis is outside of the box: deeper ones are beyond MuJoCo's own functions
+    assert torch.where(outside, error, 0.0)[:, kind == 1].max() < 1e-5
+    assert (ours > theirs - 0.05)[:, kind == 1].all()
+    assert ((ours > 0) == (theirs > 0)).all()
+    assert torch.where(ours > 0, error, 0.0)[:, kind == 2].max() < 1e-4
+    assert (ours > theirs - 1e-6)[:, kind == 2].all()
+
+
+def test_boxes_overlap_as_deep_as_mujoco_says():
+    """Two bodies with turned boxes, one moved through the other."""
+    boxes = [
+        Box((0.01, 0.02, 0.0), (0.09, 0.045, 0.03), 1000, (0.1, 0.2, 0.3, 0.927362)),
+        Box((0, 0, 0), (0.08, 0.05, 0.02), 1000),
+    ]
+    bodies = (
+        Body("root", -1, (0, 0, 0), shapes=(boxes[0],)),
+        Body("link", 0, (0, 0.5, 0), joint=humanoid().bodies[1].joint, shapes=(Sphere((0, 0, 0), 0.01, 1000),)),
+        Body("end", 1, (0, 0.5, 0), joint=humanoid().bodies[1].joint, shapes=(boxes[1],)),
+    )
+    pair = Character("pair", bodies)
+    assert self_pairs(pair) == ((0, 2),)
+    generator = torch.Generator().manual_seed(3)
+    turns = rotation.normalize(torch.randn(300, 3, 4, generator=generator, dtype=torch.float64))
+    apart = 0.06 * torch.randn(300, 3, generator=generator, dtype=torch.float64)
+    pose = BodyPose(torch.stack([torch.zeros_like(apart), apart + 9, apart], 1), turns)
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody>"
+        + "".join(
+            f'<body mocap="true"><geom type="box" size="{" ".join(map(str, b.half))}" pos="{" ".join(map(str, b.centre))}" '
+            f'quat="{b.rotation[3]} {b.rotation[0]} {b.rotation[1]} {b.rotation[2]}"/></body>'
+            for b in boxes
+        )
+        + "</worldbody></mujoco>"
+    )
+    data, theirs = mujoco.MjData(model), []
+    for pos, rot in zip(pose.pos[:, ::2], pose.rot[:, ::2], strict=True):
+        data.mocap_pos[:], data.mocap_quat[:] = pos.numpy(), rot[:, [3, 0, 1, 2]].numpy()
+        mujoco.mj_kinematics(model, data)
+        theirs.append(-mujoco.mj_geomDistance(model, data, 0, 1, 10.0, None))
+    expected, ours = torch.tensor(theirs), self_depth(pair, pose)[:, 0]
+    inside = expected > 0
+    assert 50 < inside.sum() < 250
+    assert (ours - expected).abs()[inside].max() < 1e-4
+    assert (ours >= expected - 1e-5).all() and (ours < 0)[~inside].all()
+
+
+def test_zero_pose_and_mujocos_rules_choose_the_pairs(character):
+    frames = random_pose(character, 1, wild=0)
+    assert depth_of(character, frames).max() <= 0
+    model = model_without_ground(character, collide=True)
+    assert not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+    weld, parent = model.body_weldid, model.body_weldid[model.body_parentid[model.body_weldid]]
+    order = state_layout(character).order
+    left_out = set(itertools.combinations(range(len(character)), 2)) - set(self_pairs(character))
+    filtered = {
+        tuple(sorted((order[a - 1], order[b - 1])))
+        for a, b in itertools.combinations(range(1, model.nbody), 2)
+        if weld[a] == weld[b] or weld[a] == parent[b] or weld[b] == parent[a]
+    }
+    without_shapes = {pair for pair in left_out if any(not character.bodies[b].shapes for b in pair)}
+    overlapping = left_out - filtered - without_shapes
+    assert filtered <= left_out
+    assert self_pairs(character) == tuple(sorted(self_pairs(character)))
+    if character.name == "humanoid":
+        assert len(self_pairs(character)) == 89 and not overlapping
+
+
+def test_a_pair_that_overlaps_in_the_zero_pose_is_left_out():
+    body = humanoid()
+    hand, thigh = body.index("left_hand"), body.index("left_thigh")
+    assert (hand, thigh) in self_pairs(body)
+    long = replace(body.bodies[hand], shapes=(Sphere((0, 0, 0), 0.9, 1000),))
+    assert (hand, thigh) not in self_pairs(
+        replace(body, name="big hand", bodies=tuple(long if b.name == long.name else b for b in body.bodies))
+    )
+
+
+def test_mirrored_poses_are_as_deep(symmetric):
+    root_pos, root_rot, joint_rot = random_pose(symmetric, 20, seed=1)
+    image = mirror_positions(root_pos), rotation.reflect(root_rot), mirror_joint_rotations(symmetric, joint_rot)
+    place = {pair: k for k, pair in enumerate(self_pairs(symmetric))}
+    other = [place[tuple(sorted((symmetric.mirror_of[i], symmetric.mirror_of[j])))] for i, j in place]
+    assert torch.allclose(depth_of(symmetric, image)[:, other], depth_of(symmetric, (root_pos, root_rot, joint_rot)), atol=2e-6)
+
+
+def test_gradient_moves_joints_as_the_depth_does(character):
+    """Of what is computed exactly: axes of capsules inside of boxes are left out."""
+    root_pos, root_rot, joint_rot = random_pose(character, 3, seed=5)
+    kept = depth_of(character, (root_pos, root_rot, joint_rot)) < 0.03
+    dof = torch.zeros(3, character.num_dof, dtype=torch.float64, requires_grad=True)
+
+    def depth(change):
+        turned = rotation.multiply(dof_to_joints(character, change), joint_rot)
+        return depth_of(character, (root_pos, root_rot, turned))[kept]
+
+    assert torch.autograd.gradcheck(depth, (dof,), atol=2e-5)
+
+
+def test_kinds_of_poses_agree(character):
+    frames = random_pose(character, 6)
+    pose, depth = forward_kinematics(character, *frames), depth_of(character, frames)
+    matrices = BodyPose(pose.pos, rotation.to_matrix(pose.rot))
+    assert torch.allclose(self_depth(character, matrices), depth, atol=1e-12)
+    single = depth_of(character, tuple(x.float() for x in frames))
+    assert single.dtype == torch.float32 and (single - depth).abs().max() < 2e-4
+    assert torch.allclose(
+        self_depth(character, BodyPose(pose.pos.unflatten(0, (2, 3)), pose.rot.unflatten(0, (2, 3)))), depth.unflatten(0, (2, 3))
+    )
+
+
+def test_coinciding_centres_have_a_finite_gradient():
+    pose = BodyPose(torch.zeros(1, 15, 3, requires_grad=True), rotation.identity((1, 15)).requires_grad_())
+    self_depth(humanoid(), pose).sum().backward()
+    assert pose.pos.grad.isfinite().all() and pose.rot.grad.isfinite().all()
