@@ -24,9 +24,10 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose, forward_kinematics
 from parc.character.pose import joints_to_dof
+from parc.character.self_distance import self_depth
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.goal import frame_mean, pad
-from parc.mocap.near_ground import NearGround
+from parc.mocap.near_ground import NearGround, soft_distance
 from parc.motion.motion import Motion
 
 NEAR = 0.1
@@ -37,6 +38,8 @@ MARGIN = 0.015
 """m that bodies other than hands and feet keep from the terrain, so that knees that pass a wall do not lean on it"""
 FOREARM = -0.018
 """m, the same of forearms, which lie on the edge that a body hangs from"""
+SELF_MARGIN = 0.005
+"""m that bodies keep from each other"""
 SOFT = 0.004
 """m under which a depth counts by its square"""
 
@@ -51,13 +54,15 @@ class SolveSettings:
     """of squared distances of held parts to their places, 1/m2"""
     penetration: float = 40.0
     """of depth over `soft`, summed over points, 1/m"""
+    self_penetration: float = 40.0
+    """of depth of bodies in each other over `soft`, summed over pairs, 1/m"""
     force: float = 3.0
     """of the squared force that contacts do not give, weights"""
     moment: float = 20.0
     """of the squared moment that contacts do not give, weights x m"""
     cone: float = 10.0
     """of squared forces outside the cone of friction, weights"""
-    torque: float = 10.0
+    torque: float = 50.0
     """of squared moments over the motors' limits, weights x m"""
     effort: float = 0.005
     """of squared forces"""
@@ -82,7 +87,7 @@ class SolveSettings:
     mechanics: MechanicsSettings = field(default_factory=MechanicsSettings)
 
 
-_FIRM = ("holding", "penetration", "limits", "force", "moment", "cone", "torque")
+_FIRM = ("holding", "penetration", "self_penetration", "limits", "force", "moment", "cone", "torque")
 
 
 class Solve:
@@ -175,6 +180,7 @@ class Solve:
         )
         self.torque = torque
         settings = self.settings.mechanics
+        inside = self_depth(self.character, pose) + SELF_MARGIN
         over = (self.lower - dof).clamp_min(0) + (dof - self.upper).clamp_min(0)
         second = pose.pos[:, 2:] - 2 * pose.pos[:, 1:-1] + pose.pos[:, :-2]
         third = second[:, 1:] - second[:, :-1]
@@ -184,6 +190,7 @@ class Solve:
         return {
             "holding": frame_mean((parts - self.place).square().sum(-1) * self.held, valid),
             "penetration": self.ground(pose),
+            "self_penetration": frame_mean(soft_distance(inside.clamp_min(0), SOFT), valid),
             "force": frame_mean((wrench.force - total).square(), inner),
             "moment": frame_mean((wrench.moment - moment).square(), inner),
             "cone": frame_mean(mechanics.over_the_cone(force, self.normal, settings).square() * self.held, valid),
