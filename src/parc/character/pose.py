@@ -5,6 +5,7 @@ angles with Q = R(axis1, a1) R(axis2, a2). Bodies with a fixed joint have none. 
 together; the index tensors for that live on the device, so nothing is copied from the host inside a captured CUDA graph.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -89,6 +90,28 @@ def dof_to_joints(character: Character, dof: Tensor) -> Tensor:
     if len(kinds.fixed):
         parts.append(rotation.identity((*dof.shape[:-1], len(kinds.fixed)), device=dof.device, dtype=dof.dtype))
     return torch.cat(parts, -2).index_select(-2, kinds.joint_back)
+
+
+def beyond_limits(character: Character, joint_rot: Tensor) -> Tensor:
+    """By how much each joint coordinate is outside of its range, [..., D] rad; 0 inside, and for joints without one.
+
+    Of the joint rotations [..., B-1, 4], as in `joints_to_dof`. A joint whose limits are equal has no range.
+    """
+    dof, (lower, upper) = joints_to_dof(character, joint_rot), _limits(character, joint_rot.device, joint_rot.dtype)
+    return (lower - dof).clamp_min(0) + (dof - upper).clamp_min(0)
+
+
+@cache  # captured graphs read these tensors, so none may be dropped
+def _limits(character: Character, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """[D] each"""
+    ranges = [
+        (a, b) if a < b else (-math.inf, math.inf)
+        for j in character.bodies
+        for a, b in zip(j.joint.lower, j.joint.upper, strict=True)
+    ]
+    with torch.inference_mode(False):
+        lower, upper = torch.tensor(ranges, device=device, dtype=dtype).reshape(-1, 2).unbind(-1)
+        return lower, upper
 
 
 def _two_angles(q: Tensor, axes: Tensor) -> Tensor:

@@ -74,6 +74,8 @@ class _Tables(NamedTuple):
     """[K] sum of both radii"""
     half_square: tuple[Tensor, Tensor]
     """[K] squared half lengths"""
+    half_product: Tensor
+    """[K] their product, a little more: parallel segments meet in the middle"""
     box_body: Tensor
     """[X] body of each box"""
     box_centre: Tensor
@@ -85,7 +87,7 @@ class _Tables(NamedTuple):
     edge_radius: Tensor
     """[L]"""
     edge_half: Tensor
-    """[L, 3] half sizes of the boxes"""
+    """[3, L] half sizes of the boxes"""
     box_pairs: tuple[Tensor, Tensor]
     """[M] rows of boxes to compare"""
     box_half: tuple[Tensor, Tensor]
@@ -132,19 +134,21 @@ def _tables(character: Character, pairs: Pairs, device: torch.device, dtype: tor
         first, second = both(round_round)
         segment, box = both(round_box)
         one, other = both(box_box)
+        square = (half_axis[first].square().sum(-1).clamp_min(1e-9), half_axis[second].square().sum(-1).clamp_min(1e-9))
         return _Tables(
             round_body=index([body for body, _ in rounds]),
             centre=numbers([_centre(s) for _, s in rounds], 3),
             half_axis=half_axis,
             round_pairs=(first, second),
             round_radius=radius[first] + radius[second],
-            half_square=(half_axis[first].square().sum(-1), half_axis[second].square().sum(-1)),
+            half_square=square,
+            half_product=square[0] * square[1] * (1 + 1e-6),
             box_body=index([body for body, _ in boxes]),
             box_centre=numbers([s.centre for _, s in boxes], 3),
             box_turn=numbers([turn(s) for _, s in boxes], 3, 3),
             edge_pairs=(segment, box),
             edge_radius=radius[segment],
-            edge_half=half[box],
+            edge_half=half[box].mT.contiguous(),
             box_pairs=(one, other),
             box_half=(half[one], half[other]),
             by_pair=index([r[min(k, len(r) - 1)] for r in rows for k in range(widest)]).reshape(len(rows), widest),
@@ -175,16 +179,16 @@ def _depth(t: _Tables, pose: BodyPose) -> Tensor:
     """[..., P]"""
     turns = rotation.to_matrix(pose.rot) if pose.rot.shape[-1] == 4 else pose.rot
     of_round = turns.index_select(-3, t.round_body)
-    centre = pose.pos.index_select(-2, t.round_body) + (of_round * t.centre.unsqueeze(-2)).sum(-1)
-    half_axis = (of_round * t.half_axis.unsqueeze(-2)).sum(-1)
-    found = [_between_rounds(t, centre.mT.contiguous(), half_axis.mT.contiguous())]
-    if len(t.box_body) and len(t.edge_radius) + len(t.box_half[0]):
+    centre = (pose.pos.index_select(-2, t.round_body) + (of_round * t.centre.unsqueeze(-2)).sum(-1)).mT.contiguous()
+    half_axis = (of_round * t.half_axis.unsqueeze(-2)).sum(-1).mT.contiguous()
+    found = [_between_rounds(t, centre, half_axis)]
+    if len(t.edge_radius) + len(t.box_pairs[0]):
         of_box = turns.index_select(-3, t.box_body)
         box_centre = pose.pos.index_select(-2, t.box_body) + (of_box * t.box_centre.unsqueeze(-2)).sum(-1)
         box_turn = rotation.matrix_multiply(of_box, t.box_turn)
         if len(t.edge_radius):
             found.append(_round_in_box(t, centre, half_axis, box_centre, box_turn))
-        if len(t.box_half[0]):
+        if len(t.box_pairs[0]):
             found.append(_between_boxes(t, box_centre, box_turn))
     each = torch.cat(found, -1)
     return each.index_select(-1, t.by_pair.flatten()).unflatten(-1, tuple(t.by_pair.shape)).amax(-1)
@@ -199,9 +203,9 @@ def _between_rounds(t: _Tables, centre: Tensor, half_axis: Tensor) -> Tensor:
     r = centre.index_select(-1, first) - centre.index_select(-1, second)
     h, k = half_axis.index_select(-1, first), half_axis.index_select(-1, second)
     with torch.no_grad():
-        hh, kk = (x.clamp_min(1e-9) for x in t.half_square)
+        hh, kk = t.half_square
         hk, hr, kr = (h * k).sum(-2), (h * r).sum(-2), (k * r).sum(-2)
-        u = ((hk * kr - hr * kk) / (hh * kk * (1 + 1e-6) - hk * hk)).clamp(-1, 1)
+        u = ((hk * kr - hr * kk) / (t.half_product - hk * hk)).clamp(-1, 1)
         v = ((hk * u + kr) / kk).clamp(-1, 1)
         u = ((hk * v - hr) / hh).clamp(-1, 1)
     gap = r + u.unsqueeze(-2) * h - v.unsqueeze(-2) * k
@@ -209,38 +213,40 @@ def _between_rounds(t: _Tables, centre: Tensor, half_axis: Tensor) -> Tensor:
 
 
 def _round_in_box(t: _Tables, centre: Tensor, half_axis: Tensor, box_centre: Tensor, box_turn: Tensor) -> Tensor:
-    """[..., L] of segments [..., S, 3] with radii, and boxes."""
+    """[..., L] of segments [..., 3, S] with radii, and boxes [..., X, 3] turned by [..., X, 3, 3]."""
     segment, box = t.edge_pairs
-    turn = box_turn.index_select(-3, box)
-    middle = _into(turn, centre.index_select(-2, segment) - box_centre.index_select(-2, box))
-    half = _into(turn, half_axis.index_select(-2, segment))
+    axes = box_turn.movedim(-3, -1).index_select(-1, box)
+    between = centre.index_select(-1, segment) - box_centre.mT.index_select(-1, box)
+    middle = (axes * between.unsqueeze(-2)).sum(-3)
+    half = (axes * half_axis.index_select(-1, segment).unsqueeze(-2)).sum(-3)
     with torch.no_grad():
         u = _nearest_on_segment(middle, half, t.edge_half)
-    beyond = (middle + u.unsqueeze(-1) * half).abs() - t.edge_half
-    outside = (beyond.clamp_min(0).square().sum(-1) + _ROUND).sqrt()
-    return t.edge_radius - outside - beyond.amax(-1).clamp_max(0)
+    beyond = (middle + u.unsqueeze(-2) * half).abs() - t.edge_half
+    outside = (beyond.clamp_min(0).square().sum(-2) + _ROUND).sqrt()
+    return t.edge_radius - outside - beyond.amax(-2).clamp_max(0)
 
 
 def _nearest_on_segment(middle: Tensor, half: Tensor, box: Tensor) -> Tensor:
-    """u [..., L] in [-1, 1] where middle + u half [..., L, 3] is nearest to a box of half sizes [L, 3] around the origin.
+    """u [..., L] in [-1, 1] where middle + u half [..., 3, L] is nearest to a box of half sizes [3, L] around the origin.
 
     The slope of the squared distance rises with u and is piecewise linear, with corners where the line crosses the planes of
     the faces: it is zero between the last corner with a negative slope and the first with a positive one.
     """
     safe = torch.where(half.abs() < 1e-9, 1e-9, half)
-    end = torch.ones_like(middle[..., :1])
-    at = torch.cat([(box - middle) / safe, (-box - middle) / safe, -end, end], -1).clamp(-1, 1)
-    place = middle.unsqueeze(-2) + at.unsqueeze(-1) * half.unsqueeze(-2)
-    limit = box.unsqueeze(-2)
-    slope = (half.unsqueeze(-2) * (place - torch.minimum(torch.maximum(place, -limit), limit))).sum(-1)
-    below, above, flat = slope < -_FLAT, slope > _FLAT, slope.abs() <= _FLAT
-    low, high = torch.where(below, at, -1.0).amax(-1), torch.where(above, at, 1.0).amin(-1)
-    fall = -torch.where(below, slope, -float("inf")).amax(-1)
-    rise = torch.where(above, slope, float("inf")).amin(-1)
-    crossing = low + (high - low) * torch.where(rise.isinf() | fall.isinf(), 0.5, fall / (fall + rise))
-    crossing = torch.where(rise.isinf(), 1.0, torch.where(fall.isinf(), -1.0, crossing))
-    level = 0.5 * (torch.where(flat, at, 1.0).amin(-1) + torch.where(flat, at, -1.0).amax(-1))
-    return torch.where(flat.any(-1), level, crossing)
+    end = torch.ones_like(middle[..., :1, :])
+    at = torch.cat([(box - middle) / safe, (-box - middle) / safe, -end, end], -2).clamp(-1, 1)
+    slope = torch.zeros_like(at)
+    for axis in range(3):
+        along, limit = half[..., axis : axis + 1, :], box[axis]
+        place = torch.addcmul(middle[..., axis : axis + 1, :], at, along)
+        slope = torch.addcmul(slope, place - place.clamp(-limit, limit), along)
+    low, high = torch.where(slope < -_FLAT, at, -1.0).amax(-2), torch.where(slope > _FLAT, at, 1.0).amin(-2)
+    fall = -torch.where(slope < -_FLAT, slope, -float("inf")).amax(-2)
+    rise = torch.where(slope > _FLAT, slope, float("inf")).amin(-2)
+    crossing = torch.where(rise.isinf(), 1.0, low + (high - low) / (1 + rise / fall))
+    flat = slope.abs() <= _FLAT
+    first, last = torch.where(flat, at, 2.0).amin(-2), torch.where(flat, at, -2.0).amax(-2)
+    return torch.where(first <= last, 0.5 * (first + last), crossing)
 
 
 def _between_boxes(t: _Tables, centre: Tensor, turn: Tensor) -> Tensor:

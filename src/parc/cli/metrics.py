@@ -58,7 +58,7 @@ class Metrics(Command):
         print(result.get("clip", f"mean of {result.get('clips')} clips"))
         for key, value in result.get("mean", result).items():
             if key in UNITS:
-                print(f"  {key:<10} {number(value):>10}  {UNITS[key]}")
+                print(f"  {key:<18} {number(value):>10}  {UNITS[key]}")
         for note in result["notes"]:
             print(f"note: {note}")
 

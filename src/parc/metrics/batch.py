@@ -12,6 +12,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.character.inertia import centre_of_mass
 from parc.character.kinematics import BodyPose, forward_kinematics
+from parc.character.self_distance import self_depth
 from parc.character.surface import Surface, min_per_body, surface_points, world_points
 from parc.dataset.clip import Clip
 from parc.errors import MotionError
@@ -100,6 +101,11 @@ class ClipBatch:
     def body_clearance(self) -> Tensor:
         """[N, T, B] least clearance over each body's points, m."""
         return min_per_body(self.surface, self.point_clearance)
+
+    @cached_property
+    def self_depth(self) -> Tensor:
+        """[N, T, pairs] how deep bodies are in each other, negative where they are apart, m."""
+        return self_depth(self.character, self.pose)
 
     @cached_property
     def centre_of_mass(self) -> Tensor:

@@ -8,6 +8,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
+from parc.metrics.body_fit import joint_limit_frames, self_penetration_frames, self_penetration_mm
 from parc.metrics.flight import flight, veer
 from parc.metrics.goal import final_waypoint_distance
 from parc.metrics.jerk import high_jerk_frames, max_jerk
@@ -25,6 +26,9 @@ UNITS = {
     "max_jerk": "m/s3",
     "pen_mm": "mm, deepest point, mean over frames",
     "pen_frames": "%, frames deeper than 2 cm",
+    "self_pen_mm": "mm, deepest pair of bodies in each other, mean over frames",
+    "self_pen_frames": "%, frames with bodies deeper than 1 cm in each other",
+    "joint_limit_frames": "%, frames with a joint coordinate over 5 degrees outside of its range",
     "foot_skate": "%, contact frames sliding over 0.2 m/s",
     "hand_skate": "%, contact frames sliding over 0.2 m/s",
     "foot_slide": "m/s, mean speed of feet in contact",
@@ -57,6 +61,9 @@ def measure(batch: ClipBatch) -> dict[str, Tensor]:
         "max_jerk": max_jerk(batch),
         "pen_mm": penetration_mm(batch),
         "pen_frames": deep_frames(batch),
+        "self_pen_mm": self_penetration_mm(batch),
+        "self_pen_frames": self_penetration_frames(batch),
+        "joint_limit_frames": joint_limit_frames(batch),
         "foot_skate": foot_skate,
         "hand_skate": hand_skate,
         "foot_slide": foot_slide,
