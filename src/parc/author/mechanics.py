@@ -51,6 +51,15 @@ class MechanicsSettings:
     """times the motors' limits of the character"""
 
 
+class Effort(NamedTuple):
+    """How well contacts and motors carry a motion."""
+
+    push: float
+    """root mean square over frames of the force that contacts would have to give and cannot, weights"""
+    torque: float
+    """largest torque of any motor in any frame, in the character's limits"""
+
+
 class Masses(NamedTuple):
     share: Tensor
     """[M] of the whole mass"""

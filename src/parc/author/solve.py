@@ -18,7 +18,7 @@ from torch import Tensor
 
 from parc.author import mechanics
 from parc.author.draft import FPS, PARTS, Draft
-from parc.author.mechanics import MechanicsSettings
+from parc.author.mechanics import Effort, MechanicsSettings
 from parc.author.script import SIDES
 from parc.character import rotation
 from parc.character.character import Character
@@ -40,6 +40,8 @@ FOREARM = -0.018
 """m, the same of forearms, which lie on the edge that a body hangs from"""
 SELF_MARGIN = 0.005
 """m that bodies keep from each other"""
+SELF_NEAR, SELF_RENEW = 0.03, 10
+"""m: only frames with bodies nearer than this to each other are looked at; and steps between choices of these frames"""
 SOFT = 0.004
 """m under which a depth counts by its square"""
 
@@ -113,6 +115,7 @@ class Solve:
         self.waves = [torch.zeros(n, b.shape[1], width, device=device, requires_grad=True) for b in self.basis]
         self.change = torch.zeros(n, t, width, device=device, requires_grad=True)
         many = self.held.sum(-1, keepdim=True).clamp_min(1)
+        self.steps = 0
         self.force = (self.held / many).unsqueeze(-1).mul(self.normal).requires_grad_(True)
         self.spread = _dof_to_turns(character, device)
         self.lower = torch.tensor([x for b in character.bodies for x in b.joint.lower], device=device)
@@ -158,6 +161,18 @@ class Solve:
         """[N, T, D]; of a hinge the sum of its turns, so that one that is bent past half a turn is seen to be."""
         return torch.where(self.hinge, self.first_dof + joint_turn, joints_to_dof(self.character, joint_rot))
 
+    def _inside(self, pose: BodyPose) -> Tensor:
+        """[N, T] sum over pairs of the depth of bodies in each other, m, in the frames where some are near each other."""
+        frames = BodyPose(pose.pos.flatten(0, 1), pose.rot.flatten(0, 1))
+        if self.steps % SELF_RENEW == 0:
+            with torch.no_grad():
+                depth = self_depth(self.character, frames)
+                self.tight = ((depth > -SELF_NEAR).any(-1) & self.valid.flatten().bool()).nonzero().squeeze(-1)
+        chosen = BodyPose(frames.pos.index_select(0, self.tight), frames.rot.index_select(0, self.tight))
+        depth = (self_depth(self.character, chosen) + SELF_MARGIN).clamp_min(0)
+        found = frames.pos.new_zeros(len(frames.pos)).index_add(0, self.tight, soft_distance(depth, SOFT).sum(-1))
+        return found.view_as(self.valid)
+
     def terms(self, pose: BodyPose, root_pos: Tensor, joint_rot: Tensor, joint_turn: Tensor) -> dict[str, Tensor]:
         """Every term, [N], unweighted."""
         valid, inner = self.valid, self.valid[:, 2:]
@@ -180,7 +195,6 @@ class Solve:
         )
         self.torque = torque
         settings = self.settings.mechanics
-        inside = self_depth(self.character, pose) + SELF_MARGIN
         over = (self.lower - dof).clamp_min(0) + (dof - self.upper).clamp_min(0)
         second = pose.pos[:, 2:] - 2 * pose.pos[:, 1:-1] + pose.pos[:, :-2]
         third = second[:, 1:] - second[:, :-1]
@@ -190,7 +204,7 @@ class Solve:
         return {
             "holding": frame_mean((parts - self.place).square().sum(-1) * self.held, valid),
             "penetration": self.ground(pose),
-            "self_penetration": frame_mean(soft_distance(inside.clamp_min(0), SOFT), valid),
+            "self_penetration": frame_mean(self._inside(pose), valid),
             "force": frame_mean((wrench.force - total).square(), inner),
             "moment": frame_mean((wrench.moment - moment).square(), inner),
             "cone": frame_mean(mechanics.over_the_cone(force, self.normal, settings).square() * self.held, valid),
@@ -215,6 +229,7 @@ class Solve:
         optimiser = torch.optim.Adam(groups, betas=(0.9, 0.99))
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, rate / 50)
         for k in range(steps):
+            self.steps = k
             optimiser.zero_grad()
             root_pos, root_rot, joint_rot, joint_turn = self.frames()
             pose = _with_matrices(forward_kinematics(self.character, root_pos, root_rot, joint_rot))
@@ -224,12 +239,10 @@ class Solve:
             torch.stack([weights[name] * value.sum() for name, value in terms.items()]).sum().backward()
             optimiser.step()
             schedule.step()
-        self.last = {name: value.detach() for name, value in terms.items()}
-        self.last_torque = self.torque.detach() / self.motors.limit
-
-    def missing_push(self) -> list[float]:
-        """Root mean square of the force that contacts do not give to each motion, weights."""
-        return self.last["force"].sqrt().tolist()
+        share = (self.torque.detach() / self.motors.limit).amax(-1) * self.valid[:, 2:]
+        self.efforts = [
+            Effort(*row) for row in zip(terms["force"].detach().sqrt().tolist(), share.amax(1).tolist(), strict=True)
+        ]
 
     def motions(self) -> list[Motion]:
         with torch.no_grad():
