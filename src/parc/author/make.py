@@ -218,7 +218,7 @@ def author(
         problem = Solve([draft(s, character) for s in group], character, settings.solve, device)
         problem.run()
         clips = [_clip(s, m, character, seed) for s, m in zip(group, problem.motions(), strict=True)]
-        for clip, quality in zip(clips, measure_authored(clips, problem.missing_push(), character), strict=True):
+        for clip, quality in zip(clips, measure_authored(clips, problem.efforts, character), strict=True):
             losses = {**clip.provenance.losses, **quality.as_losses()}
             kept = replace(clip, provenance=replace(clip.provenance, losses=losses))
             yield Authored(kept, quality, quality.faults(settings.limits))

@@ -1,17 +1,17 @@
-"""Centroidal mechanics: can the contacts that a motion has carry it?
+"""The mechanics of a motion: can the contacts that it has carry it, and can the motors hold against them?
 
     sum_j f_j = sum_k m_k (a_k + g)            sum_j (p_j - c) x f_j = sum_k m_k (x_k - c) x a_k
 
 k runs over point masses that stand for the bodies' shapes, j over the parts that are held; a_k are second differences of
 positions. Without contact the right sides must vanish: the centre of mass c falls, the angular momentum stays. Forces are
-unknowns of the fit beside the pose. They must push, stay inside the cone of friction, and be such as the motors can hold against:
+unknowns of the fit beside the pose. They must push, stay inside the cone of friction, and be such as the motors can hold against
+(inverse dynamics; k and j run over what is beyond a joint at o):
 
-    | d w - sum_j (p_j - o) x f_j |  <=  torque x limit
+    | I d - sum_j (p_j - o) x f_j + sum_k m_k (x_k - o) x (a_k + g) |  <=  torque x limit
 
-for a limb's joint at o that turns at w against a damping d, along its axis if it is a hinge; the limbs' own weights and inertia
-are left out, they are light. The damping is that of the simulated body, where it is no part of the motor: it alone uses up all of
-a knee's torque at 6 rad/s, so that such a body is strong but slow: a jump
-lifts its pelvis no more than 0.2 m over where it is when it stands.
+along its axis if it is a hinge. d is the joint's angular acceleration against its parent, I its armature in the simulated body:
+that of the character and h times the damping, as physics of step h puts it (`parc.physics.model`). The damping itself takes
+nothing away: the limit bounds the motor's whole torque, which is the same at any speed.
 
 Forces are in units of the body's weight, moments of weight times 1 m.
 """
@@ -31,6 +31,12 @@ from parc.mocap.anatomy import Anatomy
 
 GRAVITY = 9.81
 """m/s2"""
+TORQUE_SCALE = 1.0
+"""times the character's torque limits: what the simulated body has (`Contract.torque_scale`)"""
+TORQUE_SHARE = 0.8
+"""of that for the motion itself; the rest is a tracker's, to correct what goes wrong"""
+TIMESTEP = 1 / 120
+"""s, of the simulated body (`Contract.timestep`)"""
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,17 @@ class MechanicsSettings:
     """weights that one foot may bear"""
     hand_push: float = 0.9
     """weights that one hand may bear"""
-    torque: float = 2.0
-    """times the motors' limits; simulated bodies have more (`Contract.torque_scale`), to correct what goes wrong"""
+    torque: float = TORQUE_SHARE * TORQUE_SCALE
+    """times the motors' limits of the character"""
+
+
+class Effort(NamedTuple):
+    """How well contacts and motors carry a motion."""
+
+    push: float
+    """root mean square over frames of the force that contacts would have to give and cannot, weights"""
+    torque: float
+    """largest torque of any motor in any frame, in the character's limits"""
 
 
 class Masses(NamedTuple):
@@ -97,16 +112,18 @@ class Wrench(NamedTuple):
     """[N, T-2, 3] about the centre of mass, weights x m"""
     centre: Tensor
     """[N, T, 3] centre of mass, m"""
+    load: Tensor
+    """[N, T-2, M, 3] what each of the point masses needs, weights"""
 
 
 def needed(points: Tensor, share: Tensor, fps: float) -> Wrench:
     """The wrench that point masses [N, T, M, 3] need at all frames but the first and last."""
     centre = (points * share.unsqueeze(-1)).sum(-2)
     acceleration = (points[:, 2:] - 2 * points[:, 1:-1] + points[:, :-2]) * (fps**2 / GRAVITY)
-    weighted = acceleration * share.unsqueeze(-1)
-    arm = points[:, 1:-1] - centre[:, 1:-1].unsqueeze(-2)
     up = torch.tensor([0.0, 0.0, 1.0], device=points.device)
-    return Wrench(weighted.sum(-2) + up, torch.linalg.cross(arm, weighted, dim=-1).sum(-2), centre)
+    load = (acceleration + up) * share.unsqueeze(-1)
+    arm = points[:, 1:-1] - centre[:, 1:-1].unsqueeze(-2)
+    return Wrench(load.sum(-2), torch.linalg.cross(arm, load, dim=-1).sum(-2), centre, load)
 
 
 def given(force: Tensor, at: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:
@@ -124,9 +141,13 @@ def over_the_cone(force: Tensor, normal: Tensor, settings: MechanicsSettings) ->
     return (-push).clamp_min(0) + (size - settings.friction * push.clamp_min(0)).clamp_min(0) + (push - most).clamp_min(0)
 
 
-class Limbs(NamedTuple):
+class Motors(NamedTuple):
+    """Of all joints, J of them."""
+
     parts: Tensor
-    """[J, 6] 1 for the PARTS of the joint's limb"""
+    """[J, 6] 1 for the PARTS beyond the joint"""
+    masses: Tensor
+    """[J, M] 1 for the point masses beyond the joint"""
     joint: Tensor
     """[J] bodies whose origin is the joint"""
     parent: Tensor
@@ -137,41 +158,58 @@ class Limbs(NamedTuple):
     """[J, 3] of a hinge, in the body's frame"""
     limit: Tensor
     """[J] weights x m"""
-    damping: Tensor
-    """[J] weights x m x s"""
+    armature: Tensor
+    """[J] weights x m x s2"""
 
 
 @cache  # captured graphs read these tensors, so none may be dropped
-def limb_joints(character: Character, device: torch.device | str = "cpu") -> Limbs:
+def joint_motors(character: Character, device: torch.device | str = "cpu") -> Motors:
+    """Of every joint that moves. A ball's three motors are held to one limit together, which is stricter than theirs."""
     body, weight = Anatomy.of(character).body, character.mass * GRAVITY
-    places = {"foot": ("hip", "knee", "ankle"), "hand": ("shoulder", "elbow")}
-    names = [(side, limb, place) for limb in places for side in ("left", "right") for place in places[limb]]
-    rows = [body[f"{side}_{place}"] for side, _, place in names]
+    ends = [body[f"{side}_{'wrist' if part == 'hand' else 'ankle'}"] for side, part in PARTS]
+    carriers = [int(b) for b in point_masses(character).columns[::3] // 3]
+    rows = [row for row, b in enumerate(character.bodies) if b.joint.dof]
     joints = [character.bodies[row].joint for row in rows]
-    own = [[float(side == s and (limb == "hand") == (part == "hand")) for s, part in PARTS] for side, limb, _ in names]
-    return Limbs(
-        torch.tensor(own, device=device),
+
+    def beyond(row: int, bodies: list[int]) -> list[float]:
+        return [float(row in _ancestry(character, b)) for b in bodies]
+
+    return Motors(
+        torch.tensor([beyond(row, ends) for row in rows], device=device),
+        torch.tensor([beyond(row, carriers) for row in rows], device=device),
         torch.tensor(rows, device=device),
         torch.tensor([character.parents[row] for row in rows], device=device),
         torch.tensor([joint.is_hinge for joint in joints], device=device),
         torch.tensor([joint.axes[0] for joint in joints], device=device),
         torch.tensor([joint.torque_limit / weight for joint in joints], device=device),
-        torch.tensor([joint.damping / weight for joint in joints], device=device),
+        torch.tensor([(joint.armature + TIMESTEP * joint.damping) / weight for joint in joints], device=device),
     )
 
 
-def turning(rot: Tensor, fps: float) -> Tensor:
-    """[N, T-2, B, 3] angular velocities in the world, rad/s, of rotation matrices [N, T, B, 3, 3]."""
-    return torch.linalg.cross(rot[:, :-2], rot[:, 2:], dim=-2).sum(-1) * (0.25 * fps)
+def _ancestry(character: Character, body: int) -> set[int]:
+    """The body and all that it hangs from."""
+    found = set()
+    while body >= 0:
+        found.add(body)
+        body = character.parents[body]
+    return found
 
 
-def over_torque(force: Tensor, at: Tensor, pose: BodyPose, spin: Tensor, limbs: Limbs, settings: MechanicsSettings) -> Tensor:
-    """[...] sum over the limbs' joints of the square of what motors lack, weights x m; for parts' forces [..., 6, 3] at
-    [..., 6, 3], matrix poses and the bodies' angular velocities [..., B, 3]."""
-    load, moment = limbs.parts @ force, limbs.parts @ torch.linalg.cross(at, force, dim=-1)
-    moment = moment - torch.linalg.cross(pose.pos.index_select(-2, limbs.joint), load, dim=-1)
-    bend = spin.index_select(-2, limbs.joint) - spin.index_select(-2, limbs.parent)
-    motor = limbs.damping.unsqueeze(-1) * bend - moment
-    axis = (pose.rot.index_select(-3, limbs.joint) * limbs.axis.unsqueeze(-2)).sum(-1)
-    size = torch.where(limbs.hinge, (motor * axis).sum(-1).abs(), motor.square().sum(-1).add(1e-8).sqrt())
-    return (size - settings.torque * limbs.limit).clamp_min(0).square().sum(-1)
+def angular_acceleration(rot: Tensor, fps: float) -> Tensor:
+    """[N, T-2, B, 3] in the world, rad/s2, of rotation matrices [N, T, B, 3, 3]."""
+    rate = torch.linalg.cross(rot[:, :-1], rot[:, 1:], dim=-2).sum(-1) * (0.5 * fps)
+    return (rate[:, 1:] - rate[:, :-1]) * fps
+
+
+def joint_torques(
+    force: Tensor, at: Tensor, load: Tensor, points: Tensor, pose: BodyPose, acceleration: Tensor, motors: Motors
+) -> Tensor:
+    """[..., J] torques that the motors must give, weights x m; for the parts' forces [..., 6, 3] at [..., 6, 3], what masses at
+    `points` [..., M, 3] need, matrix poses and the bodies' angular accelerations [..., B, 3]."""
+    moment = motors.masses @ torch.linalg.cross(points, load, dim=-1) - motors.parts @ torch.linalg.cross(at, force, dim=-1)
+    net = motors.masses @ load - motors.parts @ force
+    moment = moment - torch.linalg.cross(pose.pos.index_select(-2, motors.joint), net, dim=-1)
+    bend = acceleration.index_select(-2, motors.joint) - acceleration.index_select(-2, motors.parent)
+    torque = moment + motors.armature.unsqueeze(-1) * bend
+    axis = (pose.rot.index_select(-3, motors.joint) * motors.axis.unsqueeze(-2)).sum(-1)
+    return torch.where(motors.hinge, (torque * axis).sum(-1).abs(), torque.square().sum(-1).add(1e-8).sqrt())

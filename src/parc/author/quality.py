@@ -9,6 +9,8 @@ limits       largest excess of a joint coordinate over its limits, rad
 joint_speed  of any joint about any axis, rad/s
 jerk         largest of any body, m/s3
 push         part of the body's weight that contacts would have to give and cannot, root mean square over frames
+torque       largest of any motor in any frame, in the character's limits
+self_frames  share of frames with two bodies more than 1 cm inside each other, %
 """
 
 from collections.abc import Sequence
@@ -16,11 +18,13 @@ from dataclasses import asdict, dataclass
 
 import torch
 
+from parc.author.mechanics import TORQUE_SCALE, Effort
 from parc.character import rotation
 from parc.character.character import Character
-from parc.character.pose import joints_to_dof
+from parc.character.pose import beyond_limits
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
+from parc.metrics.body_fit import self_penetration_frames
 from parc.metrics.flight import GRAVITY, flight_error
 from parc.metrics.jerk import LIMIT, max_jerk
 from parc.metrics.skate import skate
@@ -46,6 +50,10 @@ class AuthoredLimits:
     """m/s3"""
     push: float = 0.15
     """weights"""
+    torque: float = TORQUE_SCALE
+    """times the character's limits: all that the simulated body has"""
+    self_frames: float = 2.0
+    """%"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,8 @@ class AuthoredQuality:
     joint_speed: float
     jerk: float
     push: float
+    torque: float
+    self_frames: float
 
     def faults(self, limits: AuthoredLimits = AuthoredLimits()) -> tuple[str, ...]:
         """Why not to keep the clip; empty if there is no reason."""
@@ -70,21 +80,18 @@ class AuthoredQuality:
         return {f"author_{key}": float(value) for key, value in asdict(self).items()}
 
 
-def measure_authored(clips: Sequence[Clip], pushes: Sequence[float], character: Character) -> list[AuthoredQuality]:
-    """Of each clip; `pushes` as the fit left them."""
-    return [_measure(clip, push, character) for clip, push in zip(clips, pushes, strict=True)]
+def measure_authored(clips: Sequence[Clip], efforts: Sequence[Effort], character: Character) -> list[AuthoredQuality]:
+    """Of each clip; `efforts` as the fit left them."""
+    return [_measure(clip, effort, character) for clip, effort in zip(clips, efforts, strict=True)]
 
 
-def _measure(clip: Clip, push: float, character: Character) -> AuthoredQuality:
+def _measure(clip: Clip, effort: Effort, character: Character) -> AuthoredQuality:
     batch = ClipBatch.stack([clip], character)
     error, judged = (x[0] for x in flight_error(batch))
     held = batch.contacts[0].amax(-1) > 0.5
     gaps = batch.body_clearance[0][batch.contacts[0] > 0.5]
-    dof = joints_to_dof(character, clip.motion.joint_rot)
     turns = rotation.difference(clip.motion.joint_rot[:-1], clip.motion.joint_rot[1:])
-    lower = torch.tensor([x for b in character.bodies for x in b.joint.lower])
-    upper = torch.tensor([x for b in character.bodies for x in b.joint.upper])
-    over = torch.maximum(lower - dof, dof - upper)
+    over = beyond_limits(character, clip.motion.joint_rot)
     return AuthoredQuality(
         depth=1000 * float(batch.depth.max()),
         gap=1000 * float(gaps.max()) if len(gaps) else 0.0,
@@ -94,5 +101,7 @@ def _measure(clip: Clip, push: float, character: Character) -> AuthoredQuality:
         limits=max(float(over.max()), 0.0),
         joint_speed=float(rotation.to_exp(turns).abs().max()) * clip.motion.fps,
         jerk=float(max_jerk(batch)),
-        push=push,
+        push=effort.push,
+        torque=effort.torque,
+        self_frames=float(self_penetration_frames(batch)),
     )

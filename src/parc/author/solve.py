@@ -18,15 +18,16 @@ from torch import Tensor
 
 from parc.author import mechanics
 from parc.author.draft import FPS, PARTS, Draft
-from parc.author.mechanics import MechanicsSettings
+from parc.author.mechanics import Effort, MechanicsSettings
 from parc.author.script import SIDES
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose, forward_kinematics
 from parc.character.pose import joints_to_dof
+from parc.character.self_distance import self_depth
 from parc.mocap.anatomy import Anatomy
 from parc.mocap.goal import frame_mean, pad
-from parc.mocap.near_ground import NearGround
+from parc.mocap.near_ground import NearGround, soft_distance
 from parc.motion.motion import Motion
 
 NEAR = 0.1
@@ -37,6 +38,10 @@ MARGIN = 0.015
 """m that bodies other than hands and feet keep from the terrain, so that knees that pass a wall do not lean on it"""
 FOREARM = -0.018
 """m, the same of forearms, which lie on the edge that a body hangs from"""
+SELF_MARGIN = 0.005
+"""m that bodies keep from each other"""
+SELF_NEAR, SELF_RENEW = 0.03, 10
+"""m: only frames with bodies nearer than this to each other are looked at; and steps between choices of these frames"""
 SOFT = 0.004
 """m under which a depth counts by its square"""
 
@@ -51,13 +56,15 @@ class SolveSettings:
     """of squared distances of held parts to their places, 1/m2"""
     penetration: float = 40.0
     """of depth over `soft`, summed over points, 1/m"""
+    self_penetration: float = 40.0
+    """of depth of bodies in each other over `soft`, summed over pairs, 1/m"""
     force: float = 3.0
     """of the squared force that contacts do not give, weights"""
     moment: float = 20.0
     """of the squared moment that contacts do not give, weights x m"""
     cone: float = 10.0
     """of squared forces outside the cone of friction, weights"""
-    torque: float = 10.0
+    torque: float = 50.0
     """of squared moments over the motors' limits, weights x m"""
     effort: float = 0.005
     """of squared forces"""
@@ -82,7 +89,7 @@ class SolveSettings:
     mechanics: MechanicsSettings = field(default_factory=MechanicsSettings)
 
 
-_FIRM = ("holding", "penetration", "limits", "force", "moment", "cone")
+_FIRM = ("holding", "penetration", "self_penetration", "limits", "force", "moment", "cone", "torque")
 
 
 class Solve:
@@ -108,6 +115,7 @@ class Solve:
         self.waves = [torch.zeros(n, b.shape[1], width, device=device, requires_grad=True) for b in self.basis]
         self.change = torch.zeros(n, t, width, device=device, requires_grad=True)
         many = self.held.sum(-1, keepdim=True).clamp_min(1)
+        self.steps = 0
         self.force = (self.held / many).unsqueeze(-1).mul(self.normal).requires_grad_(True)
         self.spread = _dof_to_turns(character, device)
         self.lower = torch.tensor([x for b in character.bodies for x in b.joint.lower], device=device)
@@ -115,9 +123,7 @@ class Solve:
         self.hinge = torch.tensor([b.joint.is_hinge for b in character.bodies for _ in b.joint.axes], device=device)
         self.first_dof = joints_to_dof(character, self.joint_rot)
         self.masses = mechanics.point_masses(character, device)
-        joints = mechanics.limb_joints(character, device)
-        strength = torch.tensor([d.script.strength for d in drafts], device=device)
-        self.joints = joints._replace(limit=strength[:, None, None] * joints.limit)
+        self.motors = mechanics.joint_motors(character, device)
         sole = torch.as_tensor(anatomy.sole, device=device).float()
         edges = {"heel": sole[:2].mean(0), "toe": sole[2:].mean(0), "hand": torch.zeros(3, device=device)}
         ends = {"heel": "ankle", "toe": "ankle", "hand": "wrist"}
@@ -155,6 +161,18 @@ class Solve:
         """[N, T, D]; of a hinge the sum of its turns, so that one that is bent past half a turn is seen to be."""
         return torch.where(self.hinge, self.first_dof + joint_turn, joints_to_dof(self.character, joint_rot))
 
+    def _inside(self, pose: BodyPose) -> Tensor:
+        """[N, T] sum over pairs of the depth of bodies in each other, m, in the frames where some are near each other."""
+        frames = BodyPose(pose.pos.flatten(0, 1), pose.rot.flatten(0, 1))
+        if self.steps % SELF_RENEW == 0:
+            with torch.no_grad():
+                depth = self_depth(self.character, frames)
+                self.tight = ((depth > -SELF_NEAR).any(-1) & self.valid.flatten().bool()).nonzero().squeeze(-1)
+        chosen = BodyPose(frames.pos.index_select(0, self.tight), frames.rot.index_select(0, self.tight))
+        depth = (self_depth(self.character, chosen) + SELF_MARGIN).clamp_min(0)
+        found = frames.pos.new_zeros(len(frames.pos)).index_add(0, self.tight, soft_distance(depth, SOFT).sum(-1))
+        return found.view_as(self.valid)
+
     def terms(self, pose: BodyPose, root_pos: Tensor, joint_rot: Tensor, joint_turn: Tensor) -> dict[str, Tensor]:
         """Every term, [N], unweighted."""
         valid, inner = self.valid, self.valid[:, 2:]
@@ -162,9 +180,20 @@ class Solve:
         parts = pose.pos.index_select(2, self.part_body) + (
             pose.rot.index_select(2, self.part_body) * self.part_local.unsqueeze(1)
         ).sum(-1)
-        wrench = mechanics.needed(mechanics.place_masses(self.masses, pose), self.masses.share, FPS)
+        points = mechanics.place_masses(self.masses, pose)
+        wrench = mechanics.needed(points, self.masses.share, FPS)
         force = self.force * self.held.unsqueeze(-1)
         total, moment = mechanics.given(force[:, 1:-1], parts[:, 1:-1], wrench.centre[:, 1:-1])
+        torque = mechanics.joint_torques(
+            force[:, 1:-1],
+            parts[:, 1:-1],
+            wrench.load,
+            points[:, 1:-1],
+            BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1]),
+            mechanics.angular_acceleration(pose.rot, FPS),
+            self.motors,
+        )
+        self.torque = torque
         settings = self.settings.mechanics
         over = (self.lower - dof).clamp_min(0) + (dof - self.upper).clamp_min(0)
         second = pose.pos[:, 2:] - 2 * pose.pos[:, 1:-1] + pose.pos[:, :-2]
@@ -175,20 +204,11 @@ class Solve:
         return {
             "holding": frame_mean((parts - self.place).square().sum(-1) * self.held, valid),
             "penetration": self.ground(pose),
+            "self_penetration": frame_mean(self._inside(pose), valid),
             "force": frame_mean((wrench.force - total).square(), inner),
             "moment": frame_mean((wrench.moment - moment).square(), inner),
             "cone": frame_mean(mechanics.over_the_cone(force, self.normal, settings).square() * self.held, valid),
-            "torque": frame_mean(
-                mechanics.over_torque(
-                    force[:, 1:-1],
-                    parts[:, 1:-1],
-                    BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1]),
-                    mechanics.turning(pose.rot, FPS),
-                    self.joints,
-                    settings,
-                ),
-                inner,
-            ),
+            "torque": frame_mean((torque - settings.torque * self.motors.limit).clamp_min(0).square(), inner),
             "effort": frame_mean(force.square(), valid),
             "limits": frame_mean(over.square(), valid),
             "acceleration": frame_mean(second.square().mean(2), inner),
@@ -209,6 +229,7 @@ class Solve:
         optimiser = torch.optim.Adam(groups, betas=(0.9, 0.99))
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, rate / 50)
         for k in range(steps):
+            self.steps = k
             optimiser.zero_grad()
             root_pos, root_rot, joint_rot, joint_turn = self.frames()
             pose = _with_matrices(forward_kinematics(self.character, root_pos, root_rot, joint_rot))
@@ -218,11 +239,10 @@ class Solve:
             torch.stack([weights[name] * value.sum() for name, value in terms.items()]).sum().backward()
             optimiser.step()
             schedule.step()
-        self.last = {name: value.detach() for name, value in terms.items()}
-
-    def missing_push(self) -> list[float]:
-        """Root mean square of the force that contacts do not give to each motion, weights."""
-        return self.last["force"].sqrt().tolist()
+        share = (self.torque.detach() / self.motors.limit).amax(-1) * self.valid[:, 2:]
+        self.efforts = [
+            Effort(*row) for row in zip(terms["force"].detach().sqrt().tolist(), share.amax(1).tolist(), strict=True)
+        ]
 
     def motions(self) -> list[Motion]:
         with torch.no_grad():
