@@ -16,11 +16,9 @@ The file is replaced whole at every change; a kill leaves the old one or the new
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import math
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +29,7 @@ from typing import Any
 from parc.dataset.store import INDEX, Dataset, Index
 from parc.errors import DatasetError, ParcError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
 
 LEDGER = "ledger.json"
 LOCK = "lock"
@@ -179,31 +178,21 @@ def hash_settings(*settings: Any) -> str:
 def locked(folder: Path) -> Iterator[None]:
     """The one process that works in a folder; released by the system however the process ends."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / LOCK, "a+") as file:
-        if not _try_lock(file):
-            file.seek(0)
-            raise LoopError(f"{folder} is being worked on by process {file.read().strip() or 'unknown'}; wait for it or stop it")
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+    try:
+        lock = FolderLock(folder / LOCK)
+    except LockHeldError as error:
+        raise LoopError(f"{folder} is being worked on by process {error.holder}; wait for it or stop it") from None
+    except ForeignLockError as error:
+        raise LoopError(str(error)) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def working_process(folder: Path) -> str | None:
     """Id of the process that works in a folder, if there is one."""
-    try:
-        with open(folder / LOCK) as file:
-            return None if _try_lock(file) else file.read().strip() or "unknown"
-    except OSError:
-        return None
-
-
-def _try_lock(file: Any) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    return lock_holder(folder / LOCK)
 
 
 def _described(value: Any) -> Any:
