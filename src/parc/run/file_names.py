@@ -21,7 +21,7 @@ def file_name(name: str) -> str:
     safe = _HARMFUL.sub("_", name).strip(" ").lstrip(".").rstrip(". ")[:_LONGEST]
     if _RESERVED.fullmatch(safe):
         safe = f"_{safe}"
-    if safe == name and len(name.encode()) <= _LONGEST:
+    if name and safe == name and len(name.encode()) <= _LONGEST:
         return name
     while len(safe.encode()) > _LONGEST:
         safe = safe[:-1]

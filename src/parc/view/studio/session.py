@@ -23,6 +23,7 @@ from parc.dataset.convert.load import WRITABLE, load_clip, save_clip
 from parc.dataset.store import DatasetWriter
 from parc.errors import DatasetError, FormatError, MotionError
 from parc.metrics.measure import measure_clips
+from parc.run.file_names import file_name
 from parc.terrain.terrain import Terrain
 from parc.view.studio.document import Document, History
 from parc.view.studio.drive import Driving
@@ -207,7 +208,7 @@ class Session:
         if suffix not in WRITABLE:
             raise FormatError(f"cannot write '{suffix}'; known are {', '.join(WRITABLE)}")
         clip = self.document.active_clip()
-        name = clip.name.replace("/", "_") + suffix
+        name = file_name(clip.name) + suffix
         with TemporaryDirectory() as folder:
             file = Path(folder) / name
             save_clip(clip, file, self.character)
