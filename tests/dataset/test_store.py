@@ -152,14 +152,22 @@ def test_what_a_killed_writer_left_is_passed_over_and_cleaned(tmp_path, make_cli
     (tmp_path / ".parc-0123456789ab-index.json.part").write_bytes(b"{")
     assert len(Dataset.open(tmp_path)) == 2
     DatasetWriter(tmp_path, humanoid()).close()
-    assert files_in(tmp_path) == {"index.json", "lock", "shard-000001.safetensors"}, "a shard that is named stays, whatever a journal says"
+    assert files_in(tmp_path) == {"index.json", "lock", "shard-000001.safetensors"}, (
+        "a shard that is named stays, whatever a journal says"
+    )
 
 
 def test_files_of_others_survive_every_writer(tmp_path, make_clip):
     """Also where they are called nearly as ours are, and where the folder was no data set."""
     folder = tmp_path / "d"
     folder.mkdir()
-    foreign = {"film.mkv.part", ".hidden.part", ".index.json.0123456789ab.part", "shard-00001-of-00002.bin", "shard-7.safetensors"}
+    foreign = {
+        "film.mkv.part",
+        ".hidden.part",
+        ".index.json.0123456789ab.part",
+        "shard-00001-of-00002.bin",
+        "shard-7.safetensors",
+    }
     for name in foreign:
         (folder / name).write_text(name)
     clips = fill(folder, make_clip, 4, per_shard=1)
@@ -219,7 +227,7 @@ def test_a_shard_that_is_not_the_one_written_is_refused(tmp_path, make_clip):
     """Of another size, or of the same size with other clips: both without reading the arrays."""
     fill(tmp_path / "a", make_clip, 4)
     fill(tmp_path / "b", make_clip, 6)
-    shard, other = (tmp_path / s / "shard-000002.safetensors" for s in "ab")
+    shard = tmp_path / "a" / "shard-000002.safetensors"
     data = shard.read_bytes()
     shard.write_bytes(data + b"\0")
     with pytest.raises(DatasetError, match=rf"has {len(data) + 1} bytes, index.json says {len(data)}"):

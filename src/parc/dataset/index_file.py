@@ -43,10 +43,6 @@ class ShardEntry:
         if not isinstance(self.sha256, str):
             raise DatasetError(f"{self.file}: sha256 is not text")
 
-    @classmethod
-    def of(cls, file: str, data: bytes, clips: int, frames: int) -> "ShardEntry":
-        return cls(file, clips, frames, len(data), hashlib.sha256(data).hexdigest())
-
 
 @dataclass(frozen=True)
 class Index:
@@ -100,6 +96,11 @@ class Index:
     def write(self, folder: Path) -> None:
         values = asdict(self) | {"shards": [asdict(_with_hash(folder, shard)) for shard in self.shards]}
         write_bytes_atomically(folder / INDEX, json.dumps(values | {"sha256": _hash(values)}, indent=1).encode())
+
+
+def shard_entry(file: str, data: bytes, clips: int, frames: int) -> ShardEntry:
+    """Of a shard with this content."""
+    return ShardEntry(file, clips, frames, len(data), hashlib.sha256(data).hexdigest())
 
 
 def shard_file(number: int) -> str:

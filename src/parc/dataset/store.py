@@ -26,7 +26,7 @@ from types import TracebackType
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.entry import ClipEntry
-from parc.dataset.index_file import INDEX, Index, ShardEntry, shard_file, shard_number, shards_in
+from parc.dataset.index_file import INDEX, Index, ShardEntry, shard_entry, shard_file, shard_number, shards_in
 from parc.dataset.shard import Shard, pack
 from parc.errors import DatasetError
 from parc.run.atomic import target_of, write_bytes_atomically
@@ -132,7 +132,9 @@ class DatasetWriter:
         try:
             if not (self.folder / INDEX).exists():
                 if shards_in(self.folder):
-                    raise DatasetError(f"{self.folder} holds shards of a data set, but no {INDEX}; put it back, or move them away")
+                    raise DatasetError(
+                        f"{self.folder} holds shards of a data set, but no {INDEX}; put it back, or move them away"
+                    )
                 Index(character.name, character.fingerprint).write(self.folder)
             dataset = Dataset.open(self.folder, character)
             self._index = dataset.index
@@ -230,7 +232,7 @@ class DatasetWriter:
         data, number = pack(clips), self._free_number()
         write_bytes_atomically(self.folder / shard_file(number), data)
         self._index = Index(self._index.character, self._index.fingerprint, self._index.shards, number + 1)
-        return ShardEntry.of(shard_file(number), data, len(clips), sum(len(clip.motion) for clip in clips))
+        return shard_entry(shard_file(number), data, len(clips), sum(len(clip.motion) for clip in clips))
 
     def _free_number(self) -> int:
         """The index's next one, or above whatever lies there by that name."""
@@ -266,7 +268,7 @@ class DatasetWriter:
         named = {shard.file for shard in self._index.shards}
         first_new, drops = _read_journal(self._lock.found if self._lock else "")
         for number, path in shards_in(self.folder).items():
-            if path.name not in named and (path.name in drops or first_new is not None and number >= first_new):
+            if path.name not in named and (path.name in drops or (first_new is not None and number >= first_new)):
                 path.unlink(missing_ok=True)
         for path in list(self.folder.iterdir()):
             target = target_of(path)
