@@ -251,7 +251,7 @@ def test_folders_are_not_mixed(
     (training / "checkpoint.safetensors").write_bytes(b"")
     assert "neither empty nor a data set" in sentence_of(["record", str(clips), "-o", str(training), *with_policy], capsys)
     recorded.mkdir()
-    for left_by_a_kill in ("lock", ".index.json.0123.part"):
+    for left_by_a_kill in ("lock", ".parc-0123456789ab-index.json.part"):
         (recorded / left_by_a_kill).write_bytes(b"")
     result_of(["record", str(clips), "-o", str(recorded), "--threads", "1", *with_policy], capsys)
     train = ["train-tracker", str(clip_file), "-o", str(recorded), "--preset", "small", "--worlds", "2", "--iterations", "1"]

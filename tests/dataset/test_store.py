@@ -16,7 +16,6 @@ from parc.character import humanoid
 from parc.dataset import Dataset, DatasetWriter
 from parc.dataset.entry import ClipEntry
 from parc.errors import DatasetError, MotionError, ParcError
-from parc.run.atomic import TEMPORARY_SUFFIX
 
 
 def fill(folder, make_clip, count=6, per_shard=2):
@@ -141,13 +140,120 @@ def test_removed_clips_are_gone_and_the_others_stay(tmp_path, make_clip, same):
     assert {p.name for p in tmp_path.glob("shard-*")} == held
 
 
-def test_orphans_are_passed_over_and_cleaned(tmp_path, make_clip):
+def files_in(folder):
+    return {p.name for p in folder.iterdir()}
+
+
+def test_what_a_killed_writer_left_is_passed_over_and_cleaned(tmp_path, make_clip):
+    """Its journal stays in the lock: shards from number 2 on are its own, and it was about to drop the first."""
     fill(tmp_path, make_clip, 2)
-    (tmp_path / "shard-000099.safetensors").write_bytes(b"half a shar")
-    (tmp_path / f".index.json.x{TEMPORARY_SUFFIX}").write_bytes(b"{")
+    (tmp_path / "lock").write_text('77\n{"first_new": 2, "drops": ["shard-000001.safetensors"]}')
+    (tmp_path / "shard-000002.safetensors").write_bytes(b"half a shar")
+    (tmp_path / ".parc-0123456789ab-index.json.part").write_bytes(b"{")
     assert len(Dataset.open(tmp_path)) == 2
     DatasetWriter(tmp_path, humanoid()).close()
-    assert {p.name for p in tmp_path.iterdir()} == {"index.json", "lock", "shard-000001.safetensors"}
+    assert files_in(tmp_path) == {"index.json", "lock", "shard-000001.safetensors"}, (
+        "a shard that is named stays, whatever a journal says"
+    )
+
+
+def test_files_of_others_survive_every_writer(tmp_path, make_clip):
+    """Also where they are called nearly as ours are, and where the folder was no data set."""
+    folder = tmp_path / "d"
+    folder.mkdir()
+    foreign = {
+        "film.mkv.part",
+        ".hidden.part",
+        ".index.json.0123456789ab.part",
+        "shard-00001-of-00002.bin",
+        "shard-7.safetensors",
+    }
+    for name in foreign:
+        (folder / name).write_text(name)
+    clips = fill(folder, make_clip, 4, per_shard=1)
+    (folder / "shard-000900.safetensors").write_text("copied here by somebody")
+    with DatasetWriter(folder, humanoid()) as writer:
+        writer.append([make_clip("new")])
+        writer.remove(["clip 0"])
+        writer.compact()
+    left = files_in(folder) - {"index.json", "lock"} - {s.file for s in Dataset.open(folder).index.shards}
+    assert left == foreign | {"shard-000900.safetensors"}
+    assert (folder / "shard-000900.safetensors").read_text() == "copied here by somebody"
+    assert len(Dataset.open(folder)) == len(clips)
+
+
+def test_shards_without_an_index_are_not_begun_over(tmp_path, make_clip, same):
+    clips = fill(tmp_path, make_clip, 2)
+    index = (tmp_path / "index.json").read_bytes()
+    (tmp_path / "index.json").unlink()
+    with pytest.raises(DatasetError, match=r"holds shards of a data set, but no index\.json"):
+        DatasetWriter(tmp_path, humanoid())
+    (tmp_path / "index.json").write_bytes(index)
+    assert all(map(same, Dataset.open(tmp_path), clips))
+
+
+def test_a_lock_that_is_none_of_ours_stays(tmp_path):
+    (tmp_path / "lock").write_text("two turns to the left")
+    with pytest.raises(DatasetError, match="is not a lock of this program"):
+        DatasetWriter(tmp_path, humanoid())
+    assert files_in(tmp_path) == {"lock"} and (tmp_path / "lock").read_text() == "two turns to the left"
+
+
+def test_an_index_that_does_not_hold_together_is_refused_and_nothing_is_deleted(tmp_path, make_clip):
+    fill(tmp_path, make_clip, 4)
+    index = tmp_path / "index.json"
+    good, files = json.loads(index.read_bytes()), files_in(tmp_path)
+    first, second = good["shards"]
+    for change, sentence in (
+        ({"next_shard": 1}, "next_shard is 1, expected more than 2"),
+        ({"shards": [first]}, "does not have the hash"),
+        ({"shards": [first, first]}, "names a shard twice"),
+        ({"shards": [first, second | {"file": "../shard-000002.safetensors"}]}, "expected shard-NNNNNN"),
+        ({"shards": [first, second | {"file": None}]}, "expected shard-NNNNNN"),
+        ({"shards": [first, second | {"clips": "2"}]}, "clips is 2, expected a whole number"),
+        ({"shards": None}, "missing or unknown"),
+        ({"shards": [7]}, "missing or unknown"),
+        ({"next_shard": None}, "next_shard is None"),
+        ({"fingerprint": 3}, "must be text"),
+    ):
+        index.write_text(json.dumps(good | change))
+        for act in (Dataset.open, lambda folder: DatasetWriter(folder, humanoid())):
+            with pytest.raises(DatasetError, match=sentence):
+                act(tmp_path)
+        assert files_in(tmp_path) == files
+
+
+def test_a_shard_that_is_not_the_one_written_is_refused(tmp_path, make_clip):
+    """Of another size, or of the same size with other clips: both without reading the arrays."""
+    fill(tmp_path / "a", make_clip, 4)
+    fill(tmp_path / "b", make_clip, 6)
+    shard = tmp_path / "a" / "shard-000002.safetensors"
+    data = shard.read_bytes()
+    shard.write_bytes(data + b"\0")
+    with pytest.raises(DatasetError, match=rf"has {len(data) + 1} bytes, index.json says {len(data)}"):
+        Dataset.open(tmp_path / "a")
+    index = tmp_path / "a" / "index.json"
+    values = json.loads(index.read_bytes())
+    for shard_values in values["shards"]:
+        del shard_values["bytes"], shard_values["sha256"]
+    del values["sha256"]
+    index.write_text(json.dumps(values | {"schema": 1}))
+    shard.write_bytes((tmp_path / "b" / "shard-000003.safetensors").read_bytes())
+    with pytest.raises(DatasetError, match="one is damaged"):
+        Dataset.open(tmp_path / "a")
+
+
+def test_a_set_of_the_first_schema_is_read_and_gets_hashes_when_written_to(tmp_path, make_clip, same):
+    clips = fill(tmp_path, make_clip, 4)
+    index = tmp_path / "index.json"
+    now = json.loads(index.read_bytes())
+    shards = [{key: shard[key] for key in ("file", "clips", "frames")} for shard in now["shards"]]
+    older = {key: now[key] for key in ("character", "fingerprint", "next_shard")}
+    index.write_text(json.dumps(older | {"schema": 1, "shards": shards}))
+    assert all(map(same, Dataset.open(tmp_path), clips))
+    with DatasetWriter(tmp_path, humanoid()) as writer:
+        writer.append([make_clip("more")])
+    assert json.loads(index.read_bytes())["shards"][:2] == now["shards"]
 
 
 def test_damage_is_named(tmp_path, make_clip):
@@ -159,7 +265,7 @@ def test_damage_is_named(tmp_path, make_clip):
     for text, sentence in (
         ("{", r"index\.json cannot be read"),
         ("[]", "schema"),
-        (json.dumps(json.loads(good_index) | {"schema": 7}), "has schema 7, this program reads 1"),
+        (json.dumps(json.loads(good_index) | {"schema": 7}), "has schema 7, this program reads 1 and 2"),
         (json.dumps(json.loads(good_index) | {"colour": 7}), "unknown fields.*colour"),
         (good_index.replace('"clips"', '"klips"'), "unknown fields"),
     ):

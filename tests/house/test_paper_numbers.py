@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from parc.evaluate.terrains import walk_cases
 
 from parc.character import humanoid, surface_points
 from parc.correct.optimise import OptimiseSettings
@@ -16,7 +17,6 @@ from parc.correct.select import SelectSettings
 from parc.correct.synthesise import SynthesisSettings
 from parc.evaluate.evaluation import EvaluationSettings
 from parc.evaluate.generator import BLENDS, GeneratorTest
-from parc.evaluate.terrains import walk_cases
 from parc.generate.encoder import EncoderSettings
 from parc.generate.generator import GeneratorSettings
 from parc.generate.network import PAST_FRAMES

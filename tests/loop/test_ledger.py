@@ -1,6 +1,7 @@
 """Laws of the ledger, on stages that add numbers."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,8 @@ class Sums:
     def __init__(self, folder: Path) -> None:
         self.folder, self.done = folder, []
 
-    def run(self, source: int, factor: int = 2) -> None:
-        ledger = Ledger(self.folder)
+    def run(self, source: int, factor: int = 2, over_again: bool = False) -> None:
+        ledger = Ledger(self.folder, over_again)
         file = self.stage(ledger, "source", {"value": str(source)}, lambda: source)
         double = self.stage(
             ledger, "double", {"factor": str(factor), "in": ledger.hash_of(file)}, lambda: factor * int(file.read_text())
@@ -52,25 +53,72 @@ def test_nothing_is_done_twice(sums: Sums) -> None:
 
 
 def test_a_changed_setting_runs_what_depends_on_it(sums: Sums) -> None:
-    sums.run(3, factor=5)
+    sums.run(3, factor=5, over_again=True)
     assert sums.did() == ["double", "total"]
-    sums.run(4, factor=5)
+    sums.run(4, factor=5, over_again=True)
     assert sums.did() == ["source", "double", "total", "negative"]
 
 
 def test_a_change_stops_where_the_result_is_the_same(sums: Sums) -> None:
-    sums.run(6, factor=1)
+    sums.run(6, factor=1, over_again=True)
     assert sums.did() == ["source", "double", "negative"], "6 = 2 x 3: the total's input is as before"
 
 
-def test_a_lost_output_is_made_again_and_a_touched_one_is_read_again(sums: Sums) -> None:
+def test_a_lost_output_is_made_again(sums: Sums) -> None:
     (sums.folder / "double" / "value").unlink()
     sums.run(3)
     assert sums.did() == ["double"]
-    (sums.folder / "double" / "value").write_text("70")
+
+
+def test_an_output_that_was_changed_stops_the_run_and_nothing_is_made_from_it(sums: Sums) -> None:
+    """Of another size, and of the same size at another time; copied with its content it is believed."""
+    file = sums.folder / "double" / "value"
+    assert file.read_text() == "6"
+    for text in ("70", "7"):
+        file.write_text(text)
+        os.utime(file, (1, 1))
+        with pytest.raises(LoopError, match=r"double.value is no longer what double made"):
+            sums.run(3)
+        assert sums.did() == []
+    assert Ledger(sums.folder).faults() == ["double/value is no longer what was written: it was changed or is damaged"]
+    file.write_text("6")
     sums.run(3)
-    assert sums.did() == ["total"]
-    assert (sums.folder / "total" / "value").read_text() == "71"
+    assert sums.did() == [] and Ledger(sums.folder).faults() == []
+
+
+def test_a_change_is_refused_unless_it_is_asked_for_and_moves_the_old_stages_with_all_files(sums: Sums) -> None:
+    note = sums.folder / "double" / "my_notes.txt"
+    note.write_text("a finding")
+    ledger = (sums.folder / LEDGER).read_bytes()
+    with pytest.raises(LoopError, match=r"double was made with another factor.*--over-again.*old-1"):
+        sums.run(3, factor=5)
+    assert sums.did() == [] and note.exists() and (sums.folder / LEDGER).read_bytes() == ledger
+    sums.run(3, factor=5, over_again=True)
+    assert sums.did() == ["double", "total"]
+    old = sums.folder / "old-1"
+    assert (old / "double" / "my_notes.txt").read_text() == "a finding" and (old / "double" / "value").read_text() == "6"
+    assert {f.name for f in old.iterdir()} == {"double", "total", LEDGER} and (old / LEDGER).read_bytes() == ledger
+    assert [f.name for f in (sums.folder / "double").iterdir()] == ["value"]
+    sums.run(3, factor=7, over_again=True)
+    assert (sums.folder / "old-2" / "double" / "value").read_text() == "15"
+
+
+def test_a_stage_folder_that_is_a_link_moves_and_what_it_points_to_stays(sums: Sums, tmp_path: Path) -> None:
+    big_disk = tmp_path / "big"
+    (sums.folder / "double").rename(big_disk)
+    (sums.folder / "double").symlink_to("big", target_is_directory=True)
+    sums.run(3)
+    assert sums.did() == []
+    sums.run(3, factor=5, over_again=True)
+    assert (big_disk / "value").read_text() == "6" and (sums.folder / "double" / "value").read_text() == "15"
+    assert (sums.folder / "old-1" / "double" / "value").read_text() == "6" and not (sums.folder / "double").is_symlink()
+
+
+def test_files_that_the_ledger_does_not_know_are_not_begun_upon(sums: Sums) -> None:
+    (sums.folder / LEDGER).unlink()
+    with pytest.raises(LoopError, match=r"source holds files, and ledger\.json does not say"):
+        sums.run(3)
+    assert sums.did() == [] and (sums.folder / "source" / "value").read_text() == "3"
 
 
 def test_an_unfinished_stage_goes_on_in_its_folder_and_another_one_begins_anew(tmp_path: Path) -> None:
@@ -89,13 +137,20 @@ def test_an_unfinished_stage_goes_on_in_its_folder_and_another_one_begins_anew(t
             Ledger(tmp_path).run(stage("a", fails=True))
     assert Ledger(tmp_path).run(stage("a", fails=False)).result == {"units": 3}
     assert Ledger(tmp_path).changed_inputs(stage("b", fails=False)) == ["settings"]
-    assert Ledger(tmp_path).run(stage("b", fails=False)).result == {"units": 1}
+    assert Ledger(tmp_path, over_again=True).run(stage("b", fails=False)).result == {"units": 1}
+    assert len(list((tmp_path / "old-1" / "units").iterdir())) == 3
 
 
 def test_a_damaged_or_foreign_ledger_is_one_sentence(sums: Sums) -> None:
     file = sums.folder / LEDGER
     values = json.loads(file.read_text())
-    for text in ("{", "[]", json.dumps(values | {"schema": 99}), json.dumps({"schema": 1, "stages": {"a": {"odd": 1}}})):
+    for text in (
+        "{",
+        "[]",
+        json.dumps(values | {"schema": 99}),
+        json.dumps({"schema": 1, "stages": {"a": {"odd": 1}}}),
+        "[" * 100_000,
+    ):
         file.write_text(text)
         with pytest.raises(LoopError, match=r"damaged|schema 99"):
             Ledger(sums.folder)

@@ -211,3 +211,25 @@ def test_a_wrong_list_is_named(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(text)
     with pytest.raises(FormatError, match=said):
         read_shortlist(tmp_path / "list.csv")
+
+
+@pytest.mark.parametrize("skill", ["../../victim/my", "/tmp/my", "..", "a\\b", "bell\a"])
+def test_a_skill_that_is_a_path_is_refused_and_touches_nothing(character: Character, tmp_path: Path, skill: str) -> None:
+    victim = tmp_path / "victim" / "my_take.motion"
+    victim.parent.mkdir()
+    victim.write_text("somebody's")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "list.csv").write_text(f"source,skill\ntake.bvh,{skill}\n")
+    with pytest.raises(FormatError, match=r"list\.csv line 2: skill is "):
+        build_dataset(tmp_path / "in" / "list.csv", tmp_path / "out" / "deep", character, TINY)
+    assert victim.read_text() == "somebody's" and not (tmp_path / "out").exists()
+
+
+def test_files_on_their_way_are_not_called_by_names_of_the_list(character: Character, tmp_path: Path) -> None:
+    """A file that happens to lie where an older version put its own stays, also when the row fails."""
+    (tmp_path / "list.csv").write_text("source,skill\ntake.bvh,climb\n")
+    mine = tmp_path / "out" / "mocap" / "climb_take.motion"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    report = build_dataset(tmp_path / "list.csv", tmp_path / "out", character, TINY)
+    assert [r.status for r in report.results] == ["failed"] and mine.read_text() == "mine"

@@ -54,7 +54,9 @@ def test_new_files_may_be_read_by_whom_other_files_may_be_read(tmp_path):
 
 def test_leftovers_go_and_files_stay(tmp_path):
     write_bytes_atomically(tmp_path / "deep" / "a.bin", b"kept")
-    (tmp_path / "deep" / ".a.bin.0123456789ab.part").write_bytes(b"half")
-    (tmp_path / "mine.part").write_bytes(b"kept")
+    (tmp_path / "deep" / ".parc-0123456789ab-a.bin.part").write_bytes(b"half")
+    foreign = [".film.mkv.part", ".parc-notes.part", "mine.part"]
+    for name in foreign:
+        (tmp_path / name).write_bytes(b"kept")
     remove_leftovers(tmp_path)
-    assert sorted(f.name for f in tmp_path.rglob("*") if f.is_file()) == ["a.bin", "mine.part"]
+    assert sorted(f.name for f in tmp_path.rglob("*") if f.is_file()) == sorted(["a.bin", *foreign])

@@ -43,6 +43,9 @@ class Loop(Command):
     """training processes on this machine (torchrun); as many as there are GPUs if not given, one on the CPU"""
     launch: str | None = None
     """command that starts a training on several machines instead, such as 'srun torchrun --nnodes 4 --nproc-per-node 8 ..'"""
+    over_again: bool = False
+    """do stages of the run in DIR over again where other settings are asked for than it was begun with; the old ones move to
+    DIR/old-1 (old-2, ..) with all that lies in them"""
     dry_run: bool = False
     """check everything, tell what would be done and about how long it takes, and write nothing"""
     seed: int | None = None  # type: ignore[assignment]
@@ -51,6 +54,8 @@ class Loop(Command):
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
         from parc.loop import Machines, RunSources, run_loop
+        from parc.loop.iterate import find_obstacle
+        from parc.loop.ledger import next_old
         from parc.loop.outline import outline
         from parc.loop.sources import prepare
         from parc.view.loop_page import write_loop_report
@@ -60,7 +65,12 @@ class Loop(Command):
         character = humanoid()
         machines = Machines(self.cluster, self._processes(), self.launch)
         if self.dry_run:
-            return {"preset": settings.name, **outline(*prepare(settings, sources, character))}
+            settings, sources = prepare(settings, sources, character)
+            obstacle = find_obstacle(self.folder, settings, sources, character)
+            moves = (
+                {} if obstacle is None else {"refused": obstacle.told, "moves": obstacle.moves, "to": str(next_old(self.folder))}
+            )
+            return {"preset": settings.name, **outline(settings, sources), **moves}
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
         began = time.monotonic()
         with contextlib.redirect_stdout(sys.stderr):
@@ -72,6 +82,7 @@ class Loop(Command):
                 self.torch_device,
                 lambda i: write_loop_report(self.folder, character),
                 machines,
+                self.over_again,
             )
         return {
             "report": str(self.folder / "report.html"),
@@ -88,6 +99,11 @@ class Loop(Command):
         print(f"preset {result['preset']}, from {result['start']}")
         for row in result["stages"]:
             print(f"{row['stage']:<24}{_duration(row['seconds']):>8}  {row['does']}")
+        if "moves" in result:
+            print(f"{self.folder} holds a run that was begun otherwise: {result['refused']}")
+            print(f"refused without --over-again; with it, to {result['to']} would move:")
+            for stage in result["moves"]:
+                print(f"  {stage}")
         print(f"about {_duration(result['seconds'])} in all on the machine the preset is meant for; nothing was written")
 
     def _processes(self) -> int:

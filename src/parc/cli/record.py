@@ -95,11 +95,11 @@ def check_output(clips: Path, out: Path) -> None:
     """Recordings go into a folder of their own: not among the clips, nor among anything else."""
     from parc.dataset.store import INDEX, LOCK
     from parc.errors import DatasetError
-    from parc.run.atomic import TEMPORARY_SUFFIX
+    from parc.run.atomic import target_of
 
     if out.exists() and (out.resolve() == clips.resolve() or clips.resolve().is_relative_to(out.resolve())):
         raise DatasetError(f"{out} holds the clips that are to be recorded; choose another folder with -o")
     if out.is_dir() and not (out / INDEX).is_file():
-        others = [file for file in out.iterdir() if file.name != LOCK and file.suffix != TEMPORARY_SUFFIX]
+        others = [file for file in out.iterdir() if file.name != LOCK and target_of(file) is None]
         if others:
             raise DatasetError(f"{out} is neither empty nor a data set; choose another folder with -o")

@@ -1,77 +1,38 @@
 """A data set on disk: a folder of shards and an index that says which of them count.
 
     DATASET/
-      index.json               {"schema": 1, "character": NAME, "fingerprint": HASH, "next_shard": 3,
-                                "shards": [{"file": "shard-000001.safetensors", "clips": 64, "frames": 9120}, ...]}
+      index.json               which shards count, see `parc.dataset.index_file`
       shard-000001.safetensors clips, see `parc.dataset.shard`; the entry of each clip (name, frames, fps, skill, provenance,
       shard-000002.safetensors terrain size) is in its header
-      lock                     held by the one process that writes
+      lock                     held by the one process that writes, and its journal
 
 Appending writes a new shard, flushes it, and only then replaces the index in one step. A process killed at any moment leaves the
 old index or the new one, so what `append` returned from is never lost, and a reader always finds a complete set; shards the index
-does not name are passed over, and deleted by the next writer. The index never names a number twice, so a reader with an older
-index cannot mistake one shard for another.
+does not name are passed over. The index never names a number twice, so a reader with an older index cannot mistake one shard for
+another.
+
+A writer deletes only what is proven to be the data set's own: before it writes, it notes in the lock from which number on its
+shards are new, and before it drops shards from the index it notes their names. The next writer deletes what a killed one left of
+these, and temporary files of this program meant to become an index or a shard. All else that lies in the folder stays, and no
+file that is there is written over.
 """
 
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.entry import ClipEntry
+from parc.dataset.index_file import INDEX, Index, ShardEntry, shard_entry, shard_file, shard_number, shards_in
 from parc.dataset.shard import Shard, pack
 from parc.errors import DatasetError
-from parc.run.atomic import TEMPORARY_SUFFIX, write_bytes_atomically
+from parc.run.atomic import target_of, write_bytes_atomically
+from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError
 
-SCHEMA = 1
-INDEX = "index.json"
 LOCK = "lock"
-
-
-@dataclass(frozen=True)
-class ShardEntry:
-    file: str
-    clips: int
-    frames: int
-
-
-@dataclass(frozen=True)
-class Index:
-    """The content of index.json; refuses what it does not know."""
-
-    character: str
-    fingerprint: str
-    shards: tuple[ShardEntry, ...] = ()
-    next_shard: int = 1
-    schema: int = SCHEMA
-
-    @classmethod
-    def read(cls, folder: Path) -> "Index":
-        path = folder / INDEX
-        try:
-            values = json.loads(path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
-            raise DatasetError(f"{folder} is not a data set: it is not a folder with an {INDEX}") from None
-        except (OSError, ValueError) as error:
-            raise DatasetError(f"{path} cannot be read ({error})") from None
-        if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-            found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-            raise DatasetError(f"{path} has schema {found!r}, this program reads {SCHEMA}")
-        try:
-            shards = tuple(ShardEntry(**shard) for shard in values.pop("shards"))
-            return cls(shards=shards, **values)
-        except (KeyError, TypeError) as error:
-            raise DatasetError(f"{path} has missing or unknown fields ({error})") from None
-
-    def write(self, folder: Path) -> None:
-        write_bytes_atomically(folder / INDEX, json.dumps(asdict(self), indent=1).encode())
 
 
 class Dataset:
@@ -94,7 +55,7 @@ class Dataset:
         index = Index.read(folder)
         while True:
             try:
-                dataset = cls(folder, index, [Shard(folder / shard.file) for shard in index.shards])
+                dataset = cls(folder, index, [_open_shard(folder, entry) for entry in index.shards])
                 break
             except FileNotFoundError as error:
                 newer = Index.read(folder)
@@ -167,16 +128,22 @@ class DatasetWriter:
         self.folder = Path(folder)
         self.character = character
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock: IO | None = _take_lock(self.folder)
+        self._lock: FolderLock | None = _take_lock(self.folder)
         try:
             if not (self.folder / INDEX).exists():
+                if shards_in(self.folder):
+                    raise DatasetError(
+                        f"{self.folder} holds shards of a data set, but no {INDEX}; put it back, or move them away"
+                    )
                 Index(character.name, character.fingerprint).write(self.folder)
             dataset = Dataset.open(self.folder, character)
             self._index = dataset.index
             self._names = set(dataset.names)
-            self._delete_orphans()
+            self._delete_leftovers()
+            self._first_new = self._free_number()
+            self._note([])
         except BaseException:
-            self.close()
+            self._lock.release()
             raise
 
     def __len__(self) -> int:
@@ -221,9 +188,8 @@ class DatasetWriter:
                 shards.append(shard)
             elif held - gone:
                 shards.append(self._write_shard([clip for clip in self._clips_of([shard]) if clip.name not in gone]))
-        self._publish(tuple(shards))
+        self._replace(tuple(shards))
         self._names -= gone
-        self._delete_orphans()
 
     def compact(self, frames_per_shard: int = 200_000) -> None:
         """Merge neighbouring shards up to about this many frames each; order and content stay."""
@@ -236,8 +202,7 @@ class DatasetWriter:
             else:
                 groups.append([shard])
         merged = [group[0] if len(group) == 1 else self._write_shard(self._clips_of(group)) for group in groups]
-        self._publish(tuple(merged))
-        self._delete_orphans()
+        self._replace(tuple(merged))
 
     def close(self) -> None:
         if self._lock is not None:
@@ -264,40 +229,84 @@ class DatasetWriter:
         return free
 
     def _write_shard(self, clips: list[Clip]) -> ShardEntry:
-        file = f"shard-{self._index.next_shard:06d}.safetensors"
-        write_bytes_atomically(self.folder / file, pack(clips))
-        self._index = Index(self._index.character, self._index.fingerprint, self._index.shards, self._index.next_shard + 1)
-        return ShardEntry(file, len(clips), sum(len(clip.motion) for clip in clips))
+        data, number = pack(clips), self._free_number()
+        write_bytes_atomically(self.folder / shard_file(number), data)
+        self._index = Index(self._index.character, self._index.fingerprint, self._index.shards, number + 1)
+        return shard_entry(shard_file(number), data, len(clips), sum(len(clip.motion) for clip in clips))
+
+    def _free_number(self) -> int:
+        """The index's next one, or above whatever lies there by that name."""
+        return max(self._index.next_shard, *(number + 1 for number in shards_in(self.folder)), 1)
 
     def _publish(self, shards: tuple[ShardEntry, ...]) -> None:
         index = Index(self._index.character, self._index.fingerprint, shards, self._index.next_shard)
         index.write(self.folder)
         self._index = index
 
+    def _replace(self, shards: tuple[ShardEntry, ...]) -> None:
+        """Publish other shards and delete those dropped."""
+        kept = {shard.file for shard in shards}
+        dropped = [shard.file for shard in self._index.shards if shard.file not in kept]
+        if shards == self._index.shards:
+            return
+        self._note(dropped)
+        self._publish(shards)
+        for file in dropped:
+            (self.folder / file).unlink(missing_ok=True)
+        self._note([])
+
     def _clips_of(self, group: list[ShardEntry]) -> list[Clip]:
         return [clip for entry in group for clip in Shard(self.folder / entry.file).clips()]
 
-    def _delete_orphans(self) -> None:
+    def _note(self, drops: list[str]) -> None:
+        """In the lock: what the next writer may delete if this one is killed."""
+        if self._lock is not None:
+            self._lock.note(json.dumps({"first_new": self._first_new, "drops": drops}))
+
+    def _delete_leftovers(self) -> None:
+        """What a killed writer left, as far as its journal or its temporary names prove it."""
         named = {shard.file for shard in self._index.shards}
-        for path in self.folder.iterdir():
-            if (path.name.startswith("shard-") and path.name not in named) or path.name.endswith(TEMPORARY_SUFFIX):
+        first_new, drops = _read_journal(self._lock.found if self._lock else "")
+        for number, path in shards_in(self.folder).items():
+            if path.name not in named and (path.name in drops or (first_new is not None and number >= first_new)):
+                path.unlink(missing_ok=True)
+        for path in list(self.folder.iterdir()):
+            target = target_of(path)
+            if target is not None and (target == INDEX or shard_number(target) is not None):
                 path.unlink(missing_ok=True)
 
 
-def _take_lock(folder: Path) -> IO:
-    """An advisory lock that the system releases when the process ends, however it ends."""
-    file = open(folder / LOCK, "a+")  # noqa: SIM115
+def _open_shard(folder: Path, entry: ShardEntry) -> Shard:
+    """Compared with what the index says of it, as far as that costs nothing."""
+    path = folder / entry.file
+    size = path.stat().st_size
+    if entry.bytes and size != entry.bytes:
+        raise DatasetError(f"{path} has {size} bytes, {INDEX} says {entry.bytes}: it is damaged, or not the one that was written")
+    shard = Shard(path)
+    frames = sum(clip.frames for clip in shard.entries)
+    if (len(shard), frames) != (entry.clips, entry.frames):
+        raise DatasetError(
+            f"{path} holds {len(shard)} clips of {frames} frames, {INDEX} says {entry.clips} of {entry.frames}: one is damaged"
+        )
+    return shard
+
+
+def _read_journal(text: str) -> tuple[int | None, frozenset[str]]:
+    """First number of new shards, and shards to drop; a journal that cannot be read proves nothing."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
-        file.close()
-        raise DatasetError(f"{folder} is being written by process {holder}; wait for it or stop it") from None
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    return file
+        values = json.loads(text)
+        return int(values["first_new"]), frozenset(map(str, values["drops"]))
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        return None, frozenset()
+
+
+def _take_lock(folder: Path) -> FolderLock:
+    try:
+        return FolderLock(folder / LOCK)
+    except LockHeldError as error:
+        raise DatasetError(f"{folder} is being written by process {error.holder}; wait for it or stop it") from None
+    except ForeignLockError as error:
+        raise DatasetError(str(error)) from None
 
 
 def _renamed(clip: Clip, name: str) -> Clip:

@@ -27,7 +27,6 @@ data set comes out the same, to the byte, as that of a run never stopped.
 """
 
 import contextlib
-import errno
 import gc
 import json
 import logging
@@ -48,9 +47,10 @@ from parc.dataset.store import Dataset, DatasetWriter
 from parc.generate.generator import Generator
 from parc.generate.train import GENERATOR_FILE
 from parc.loop.admit import ADMISSION, DATASET, admit
-from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked
+from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked, refusal
 from parc.loop.machines import Machines
 from parc.loop.plan import LoopSettings, TrackerPlan
+from parc.loop.run_errors import disk_sentence, gpu_sentence
 from parc.loop.sources import RunSources, prepare
 from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
@@ -60,7 +60,7 @@ from parc.run.workers import Workers, WorkersState
 from parc.track.followed import shares_followed
 from parc.track.train import ACTOR, CHECKPOINT
 
-RUN, WORKERS, FOLLOWED = "run.json", "workers.json", "followed.json"
+WORKERS, FOLLOWED = "workers.json", "followed.json"
 _log = logging.getLogger("parc.loop")
 
 
@@ -84,28 +84,43 @@ def run_loop(
     device: torch.device | str = "cpu",
     after_iteration: Callable[[int], object] | None = None,
     machines: Machines = Machines(),
+    over_again: bool = False,
 ) -> LoopResult:
-    """Do what is not yet done of a run in `folder`. `after_iteration(i)` is called after each iteration, done earlier or now."""
+    """Do what is not yet done of a run in `folder`. `after_iteration(i)` is called after each iteration, done earlier or now.
+
+    Stages that were made otherwise are refused before anything is written; `over_again` moves them aside (`parc.loop.ledger`).
+    """
     folder, character = Path(folder).absolute(), character or humanoid()
     settings, sources = prepare(settings, sources, character)
     try:
         with locked(folder), _threads(settings.torch_threads):
+            obstacle = None if over_again else find_obstacle(folder, settings, sources, character)
+            if obstacle is not None:
+                raise refusal(folder, obstacle.told)
             remove_leftovers(folder)
+            run = _Run(folder, settings, sources, character, str(device), machines, over_again)
             write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources), indent=1).encode())
-            return _Run(folder, settings, sources, character, str(device), machines).all(after_iteration)
+            return run.all(after_iteration)
     except OSError as error:
-        raise _as_sentence(error, folder) from error
+        raise disk_sentence(error, folder) from error
     except (torch.AcceleratorError, torch.OutOfMemoryError) as error:
-        raise _gpu_sentence(error, folder) from error
+        raise gpu_sentence(error, folder) from error
 
 
 class _Run:
     def __init__(
-        self, folder: Path, settings: LoopSettings, sources: RunSources, character: Character, device: str, machines: Machines
+        self,
+        folder: Path,
+        settings: LoopSettings,
+        sources: RunSources,
+        character: Character,
+        device: str = "cpu",
+        machines: Machines = Machines(),
+        over_again: bool = False,
     ) -> None:
         self.folder, self.settings, self.sources = folder, settings, sources
         self.character, self.device, self.machines = character, device, machines
-        self.ledger = Ledger(folder)
+        self.ledger = Ledger(folder, over_again)
 
     def all(self, after_iteration: Callable[[int], object] | None) -> LoopResult:
         before = self.start = self._start()
@@ -300,6 +315,51 @@ class _Run:
         return int(np.random.SeedSequence([self.settings.seed, i, stage]).generate_state(1)[0] >> 2)
 
 
+@dataclass(frozen=True)
+class Obstacle:
+    """Stages of an earlier run that were made otherwise than is asked for."""
+
+    told: str
+    moves: list[str]
+    """what `over_again` moves aside: the first such stage and those after it, unless its new result is the old one"""
+
+
+def find_obstacle(folder: Path | str, settings: LoopSettings, sources: RunSources, character: Character) -> Obstacle | None:
+    """What stands in the way of a run in a folder, found without doing or writing anything."""
+    look = _Look(Path(folder).absolute(), settings, sources, character)
+    try:
+        look.all(None)
+    except _Reached as reached:
+        told = look.ledger.obstacle(reached.stage)
+        if told is not None:
+            names = list(look.ledger.stages)
+            later = names[names.index(reached.stage.name) :] if reached.stage.name in names else [reached.stage.name]
+            return Obstacle(told, later)
+    return None
+
+
+class _Reached(Exception):
+    """The first stage that is not done."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+
+class _Look(_Run):
+    """Goes through the stages that are done, and no further."""
+
+    def _do(
+        self,
+        name: str,
+        inputs: dict[str, str],
+        work: Callable[[Path], dict[str, Any]],
+        outputs: Callable[[Path], list[Path]],
+    ) -> None:
+        stage = Stage(name, inputs, work, outputs)
+        if not self.ledger.is_current(stage):
+            raise _Reached(stage)
+
+
 @contextlib.contextmanager
 def _threads(count: int) -> Iterator[None]:
     before = torch.get_num_threads()
@@ -317,26 +377,3 @@ def _name(i: int) -> str:
 def _description(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
     where = {name: None if path is None else str(path.absolute()) for name, path in asdict(sources).items()}
     return {"settings": asdict(settings), "sources": where}
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
-
-
-def _as_sentence(error: OSError, folder: Path) -> LoopError:
-    if error.errno in _FULL:
-        return LoopError(
-            f"the disk of {folder} is full; nothing finished is lost: free some space and give the same command again"
-        )
-    if folder.is_file():
-        return LoopError(f"{folder} cannot be written to: it is a file, expected a folder for the run")
-    what = "cannot be written to" if error.errno in _NOT_WRITABLE else "was left"
-    where = f" '{error.filename}'" if error.filename else ""
-    return LoopError(f"{folder} {what}:{where} {error.strerror or error}; nothing finished is lost, and the same command goes on")
-
-
-def _gpu_sentence(error: RuntimeError, folder: Path) -> LoopError:
-    """A GPU that was lost or has no memory left; this process can no longer use it, a new one may."""
-    what = "has too little memory" if isinstance(error, torch.OutOfMemoryError) else "was lost"
-    first = str(error).strip().partition("\n")[0].rstrip(".")
-    return LoopError(f"the GPU {what} ({first}); nothing finished in {folder} is lost, and the same command goes on")

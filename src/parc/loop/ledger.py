@@ -8,31 +8,35 @@ Every stage is written down under its name with the hashes of its inputs and, on
                          "outputs": {"iteration-01/tracker/actor.safetensors": {"sha256": "..", "bytes": 91, "mtime_ns": 17..}}}}}
 
 A stage is skipped if its present inputs equal the recorded ones and its outputs are there. It is *continued* in its folder if it
-was begun from these inputs and not finished, and done over in an empty folder if it was begun from others. An output's hash is
-an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage gives the same
-result as before.
+was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done over again: then
+its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing is deleted. An
+output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage
+gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what would be made
+from it is made from damage.
 
 The file is replaced whole at every change; a kill leaves the old one or the new one.
 """
 
 import contextlib
-import fcntl
 import hashlib
+import itertools
 import json
 import math
 import os
-import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from parc.dataset.store import INDEX, Dataset, Index
-from parc.errors import DatasetError, ParcError
+from parc.errors import DatasetError, FormatError, ParcError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
+from parc.run.file_reading import read_json
 
-LEDGER = "ledger.json"
+LEDGER, RUN = "ledger.json", "run.json"
 LOCK = "lock"
 SCHEMA = 1
 NOTHING = "-"
@@ -84,26 +88,44 @@ class Stage:
 
 
 class Ledger:
-    def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Path | str, over_again: bool = False) -> None:
+        self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
+        self._old: Path | None = None
+        self._begun = {file: file.read_bytes() for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
         file = self.folder / LEDGER
         if file.exists():
             self.stages = _read(file)
 
     def is_current(self, stage: Stage) -> bool:
         entry = self.stages.get(stage.name)
-        return (
-            entry is not None
-            and entry.is_done
-            and entry.inputs == stage.inputs
-            and all((self.folder / file).is_file() for file in entry.outputs)
-        )
+        if entry is None or not entry.is_done or entry.inputs != stage.inputs:
+            return False
+        if not all((self.folder / file).is_file() for file in entry.outputs):
+            return False
+        for name, mark in entry.outputs.items():
+            if not _is_as_marked(self.folder / name, mark):
+                raise LoopError(
+                    f"{self.folder / name} is no longer what {stage.name} made: it was changed or is damaged; put it back, or "
+                    "move it away, and the same command makes it again"
+                )
+        return True
 
     def changed_inputs(self, stage: Stage) -> list[str]:
         """Inputs that differ from those the stage was begun with; none for a stage never begun."""
         entry = self.stages.get(stage.name)
-        return [] if entry is None else sorted(k for k in stage.inputs if entry.inputs.get(k) != stage.inputs[k])
+        if entry is None:
+            return []
+        return sorted(k for k in stage.inputs.keys() | entry.inputs.keys() if entry.inputs.get(k) != stage.inputs.get(k))
+
+    def obstacle(self, stage: Stage) -> str | None:
+        """Why a stage cannot be done in its folder, in words; None: it can, or it is done."""
+        if changed := self.changed_inputs(stage):
+            return f"{stage.name} was made with another {' and another '.join(changed)}"
+        folder = self.folder / stage.name
+        if stage.name not in self.stages and folder.is_dir() and any(folder.iterdir()):
+            return f"{stage.name} holds files, and {LEDGER} does not say from what they were made"
+        return None
 
     def run(self, stage: Stage) -> StageEntry:
         """Skip, continue or do a stage; returns its entry."""
@@ -111,24 +133,39 @@ class Ledger:
             return self.stages[stage.name]
         folder, spent = self.folder / stage.name, 0.0
         entry = self.stages.get(stage.name)
-        if entry is not None and entry.inputs == stage.inputs:
+        if obstacle := self.obstacle(stage):
+            if not self.over_again:
+                raise refusal(self.folder, obstacle)
+            self._old = self._old or begin_old(self.folder, self._begun)
+            move_aside(folder, self._old / stage.name)
+        elif entry is not None:
             spent = entry.spent + time_spent(folder, entry.began)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
         began = time.time()
         self._write(stage.name, StageEntry(stage.inputs, began, spent))
         folder.mkdir(parents=True, exist_ok=True)
         result = _finite(stage.work(folder))
-        outputs = {str(file.relative_to(self.folder)): _mark(file) for file in stage.outputs(folder)}
+        outputs = {file.relative_to(self.folder).as_posix(): _mark(file) for file in stage.outputs(folder)}
         done = StageEntry(stage.inputs, began, spent, spent + time.time() - began, outputs, result)
         self._write(stage.name, done)
         return done
+
+    def faults(self) -> list[str]:
+        """Every output of a finished stage that is missing, or has another hash than the ledger says: all of them are read."""
+        found = []
+        for entry in self.stages.values():
+            for name, mark in entry.outputs.items():
+                file = self.folder / name
+                if not file.is_file():
+                    found.append(f"{name} is missing")
+                elif hash_file(file) != mark.sha256:
+                    found.append(f"{name} is no longer what was written: it was changed or is damaged")
+        return found
 
     def hash_of(self, file: Path) -> str:
         """Of an output, as recorded, unless the file was touched since; of any other file by reading it."""
         if not file.is_file():
             return NOTHING
-        name = str(file.relative_to(self.folder)) if file.is_relative_to(self.folder) else ""
+        name = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else ""
         known = next((e.outputs[name] for e in self.stages.values() if name in e.outputs), None)
         status = file.stat()
         if known is not None and (known.bytes, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
@@ -151,14 +188,49 @@ def dataset_files(folder: Path) -> list[Path]:
 
 
 def clear_damaged(folder: Path, dataset: Path) -> None:
-    """Empty a stage's folder if the data set in it was begun and can no longer be read, so that it is made again."""
+    """Move a stage's folder aside if the data set in it was begun and can no longer be read, so that it is made again."""
     if not folder.exists() or not any(folder.iterdir()):
         return
     try:
         Dataset.open(dataset)
     except DatasetError:
-        shutil.rmtree(folder)
+        run = next((above for above in folder.parents if (above / LEDGER).is_file()), folder.parent)
+        move_aside(folder, begin_old(run) / folder.relative_to(run))
         folder.mkdir()
+
+
+def refusal(folder: Path, obstacle: str) -> LoopError:
+    """The sentence for a run that stands in the way of what was asked for."""
+    return LoopError(
+        f"{folder} holds a run that was begun otherwise: {obstacle}; choose another folder, or add --over-again, which moves "
+        f"it and what was made from it to {next_old(folder)} and does these stages over again"
+    )
+
+
+def next_old(folder: Path) -> Path:
+    """Where stages that are done over again move to."""
+    return folder / f"old-{next(n for n in itertools.count(1) if not os.path.lexists(folder / f'old-{n}'))}"
+
+
+def begin_old(folder: Path, beside: Mapping[Path, bytes] = MappingProxyType({})) -> Path:
+    """The folder for moved stages; `beside` them lie files as they were, ledger and settings."""
+    old = next_old(folder)
+    old.mkdir(parents=True)
+    for file, content in beside.items():
+        write_bytes_atomically(old / file.name, content)
+    return old
+
+
+def move_aside(folder: Path, target: Path) -> None:
+    """A folder with all that is in it; of a link the link, so that what it points to stays where it is."""
+    if not os.path.lexists(folder):
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if folder.is_symlink():
+        target.symlink_to(folder.resolve(), target_is_directory=True)
+        folder.unlink()
+    else:
+        folder.rename(target)
 
 
 def hash_file(file: Path) -> str:
@@ -179,31 +251,21 @@ def hash_settings(*settings: Any) -> str:
 def locked(folder: Path) -> Iterator[None]:
     """The one process that works in a folder; released by the system however the process ends."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / LOCK, "a+") as file:
-        if not _try_lock(file):
-            file.seek(0)
-            raise LoopError(f"{folder} is being worked on by process {file.read().strip() or 'unknown'}; wait for it or stop it")
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+    try:
+        lock = FolderLock(folder / LOCK)
+    except LockHeldError as error:
+        raise LoopError(f"{folder} is being worked on by process {error.holder}; wait for it or stop it") from None
+    except ForeignLockError as error:
+        raise LoopError(str(error)) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def working_process(folder: Path) -> str | None:
     """Id of the process that works in a folder, if there is one."""
-    try:
-        with open(folder / LOCK) as file:
-            return None if _try_lock(file) else file.read().strip() or "unknown"
-    except OSError:
-        return None
-
-
-def _try_lock(file: Any) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    return lock_holder(folder / LOCK)
 
 
 def _described(value: Any) -> Any:
@@ -222,6 +284,14 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _is_as_marked(file: Path, mark: FileMark) -> bool:
+    """By size and time; where the time is another, by content."""
+    status = file.stat()
+    if status.st_size != mark.bytes:
+        return False
+    return status.st_mtime_ns == mark.mtime_ns or hash_file(file) == mark.sha256
+
+
 def _mark(file: Path) -> FileMark:
     status = file.stat()
     return FileMark(hash_file(file), status.st_size, status.st_mtime_ns)
@@ -235,12 +305,20 @@ def time_spent(folder: Path, began: float) -> float:
 
 def _read(file: Path) -> dict[str, StageEntry]:
     try:
-        values = json.loads(file.read_bytes())
+        values = read_json(file)
         if values["schema"] != SCHEMA:
             raise LoopError(f"{file} has schema {values['schema']!r}, this program reads {SCHEMA}")
-        return {
-            name: StageEntry(**(entry | {"outputs": {k: FileMark(**v) for k, v in entry["outputs"].items()}}))
-            for name, entry in values["stages"].items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LoopError(f"{file} is damaged ({error!r}); move it away to do all stages over") from None
+        return {name: _entry(entry) for name, entry in values["stages"].items()}
+    except (FormatError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LoopError(f"{file} is damaged ({error!r}); move it away, and add --over-again to do all stages over") from None
+
+
+def _entry(values: dict[str, Any]) -> StageEntry:
+    entry = StageEntry(**(values | {"outputs": {k: FileMark(**v) for k, v in values["outputs"].items()}}))
+    is_number = all(isinstance(n, int | float) for n in (entry.began, entry.spent, entry.seconds or 0.0))
+    if not is_number or not isinstance(entry.inputs, dict) or not isinstance(entry.result, dict):
+        raise TypeError("a stage's entry holds values of the wrong type")
+    for name in entry.outputs:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ValueError(f"an output lies outside the run: {name[:60]!r}")
+    return entry

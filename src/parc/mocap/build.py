@@ -4,7 +4,7 @@
       mocap/settings.json      what it is built with; another build into the same folder must agree
       mocap/calibration.json   leg length and foot of every subject, over all its takes on the list
       mocap/report.jsonl       a line for each finished row: kept, rejected (why) or failed (why), and its quality
-      mocap/NAME.motion        a clip on its way from a worker to the data set
+      mocap/KEY.motion         a clip on its way from a worker to the data set, called by the key of its row
 
 A row is finished when a line with its key (`parc.mocap.row_key`) is in the report. So a killed build goes on with the next row, a
 second run of a finished one does nothing, and a run after a source was repaired or a row edited redoes these rows alone. The clip
@@ -82,9 +82,12 @@ def build_dataset(
         workers = min(settings.workers or os.cpu_count() or 1, max(len(todo), 1))
         with worker_pool(workers) if workers > 1 else nullcontext() as pool:
             subjects = _calibrations(pool, rows, todo, keys, shortlist, character, work / "calibration.json")
-            jobs = [(row, row.file(shortlist), subjects.get(_subject(row)), work, character, settings) for row in todo]
+            jobs = [
+                (row, row.file(shortlist), subjects.get(_subject(row)), _on_its_way(work, keys[row.name]), character, settings)
+                for row in todo
+            ]
             for result in _as_finished(pool, jobs, 2 * workers):
-                path = work / f"{result.name}.motion"
+                path = _on_its_way(work, keys[result.name])
                 if result.status == "kept":
                     writer.append([load_clip(path, character)])
                 path.unlink(missing_ok=True)
@@ -99,9 +102,14 @@ def build_dataset(
 Job = tuple[ShortlistRow, Path, Calibration | None, Path, Character, BuildSettings]
 
 
+def _on_its_way(work: Path, key: str) -> Path:
+    """Where a worker leaves a clip: never called by a name from the list, which may be anything."""
+    return work / f"{key}.motion"
+
+
 def _make_row(job: Job) -> RowResult:
     """In a worker: one row to a clip file, or to a reason why not."""
-    row, file, calibration, work, character, settings = job
+    row, file, calibration, target, character, settings = job
     try:
         take = _take(row, file, character)
         seconds = len(take.landmarks) / take.landmarks.fps
@@ -110,13 +118,13 @@ def _make_row(job: Job) -> RowResult:
         made = make_clip(take.landmarks, character, row.hands, calibration, provenance, settings.mocap, row.stretch)
     except ParcError as error:
         return RowResult(row.name, "failed", (str(error),))
-    except (ValueError, IndexError, ArithmeticError, RuntimeError) as error:
+    except Exception as error:  # one row must not end the build, whatever is in its file
         return RowResult(row.name, "failed", (f"{type(error).__name__}: {error}",))
     quality = {key: value for key, value in asdict(made.quality).items() if np.isfinite(value)}
     result = RowResult(row.name, "kept", made.quality.faults(settings.limits), take.warnings, made.ground.levels, quality)
     if result.reasons:
         return replace(result, status="rejected")
-    save_clip(replace(made.clip, name=row.name), work / f"{row.name}.motion", character)
+    save_clip(replace(made.clip, name=row.name), target, character)
     return result
 
 

@@ -25,6 +25,7 @@ from parc.errors import FormatError
 from parc.mocap.check import Axis, unit_in_metres
 from parc.mocap.naming import load_naming
 from parc.mocap.read import ReadSettings
+from parc.run.file_names import check_label
 
 _NEEDED = ("source", "skill")
 
@@ -107,6 +108,7 @@ def _row(record: dict[str, str | None], path: Path, line: int, naming: Mapping[s
 
     if not text("source") or not text("skill"):
         raise FormatError(f"{where}: source and skill must not be empty")
+    check_label(text("skill"), f"{where}: skill")
     first = frame("first_frame", 0) or 0
     if text("names"):
         try:

@@ -6,11 +6,13 @@ the folder is flushed so that the move survives a power cut.
 
 import errno
 import os
+import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
-TEMPORARY_SUFFIX = ".part"
-"""How the names of temporary files end; a killed process may leave one behind (`remove_leftovers`)."""
+_TEMPORARY = re.compile(r"\.parc-[0-9a-f]{12}-(.+)\.part", re.DOTALL)
+"""Names of temporary files: a mark of this program, random digits, and the name the file is to get."""
 
 
 def write_bytes_atomically(path: Path | str, data: bytes) -> None:
@@ -19,7 +21,7 @@ def write_bytes_atomically(path: Path | str, data: bytes) -> None:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder, a file was expected", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+    temporary = path.with_name(f".parc-{secrets.token_hex(6)}-{path.name}.part")
     try:
         with open(temporary, "xb") as file:
             file.write(data)
@@ -35,9 +37,20 @@ def write_bytes_atomically(path: Path | str, data: bytes) -> None:
     _flush_folder(path.parent)
 
 
+def target_of(file: Path) -> str | None:
+    """The name that a temporary file of this program was to get; None for every other file."""
+    found = _TEMPORARY.fullmatch(file.name)
+    return found[1] if found else None
+
+
+def leftovers(folder: Path) -> Iterator[Path]:
+    """Temporary files that killed writers of this program left below a folder in which nobody else is writing."""
+    return (file for file in folder.rglob(".parc-*.part") if target_of(file) and file.is_file())
+
+
 def remove_leftovers(folder: Path) -> None:
-    """Delete what killed writers left below a folder in which nobody else is writing."""
-    for file in folder.rglob(f".*{TEMPORARY_SUFFIX}"):
+    """Delete them; other people's files, also hidden ones that end alike, stay."""
+    for file in list(leftovers(folder)):
         file.unlink(missing_ok=True)
 
 

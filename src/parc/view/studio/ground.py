@@ -8,6 +8,7 @@ import numpy as np
 
 from parc.errors import TerrainError
 from parc.path.graph import Cell
+from parc.run.file_names import upload_name
 from parc.terrain import edit
 from parc.terrain.course import parkour_park
 from parc.terrain.image import DEFAULT_IMAGE, ImageHeights
@@ -18,7 +19,6 @@ from parc.terrain.store import load_terrain, save_terrain
 from parc.terrain.terrain import Terrain
 from parc.view.studio.brush import Brush, paint
 from parc.view.studio.fit import fit_terrain
-from parc.view.studio.save_places import file_name
 
 if TYPE_CHECKING:
     from parc.view.studio.session import Session
@@ -110,7 +110,7 @@ class GroundEdits:
         self, filename: str, content: bytes, image: ImageHeights = DEFAULT_IMAGE, mesh: MeshSampling = DEFAULT_MESH
     ) -> Terrain:
         with TemporaryDirectory() as folder:
-            file = Path(folder) / file_name(filename)
+            file = Path(folder) / upload_name(filename)
             file.write_bytes(content)
             return self.load(file, image, mesh)
 

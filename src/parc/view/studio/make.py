@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from parc.correct.optimise import OptimiseSettings
 from parc.dataset.clip import Clip
 from parc.errors import MotionError, PathError, SettingsError
+from parc.run.file_names import file_name
 from parc.view.studio.correction import correct_watched
 from parc.view.studio.document import Document
 from parc.view.studio.film import film
 from parc.view.studio.generation import GenerateSettings, generate_watched
 from parc.view.studio.job import Job
 from parc.view.studio.model import GeneratorFile, TrackerFile
-from parc.view.studio.save_places import file_name
 from parc.view.studio.tracking import track_watched
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Making:
 
         def work(job: Job) -> None:
             content = film(clips, session.character, suffix, lambda share: job.report(share, f"{100 * share:.0f} % drawn"))
-            self.filmed = file_name(active.name, suffix), content
+            self.filmed = file_name(active.name) + suffix, content
             job.text = f"{self.filmed[0]}, {len(content) / 1000:.0f} kB"
 
         return self._start(f"filming {active.name}", work)

@@ -14,8 +14,8 @@ from parc.path.file import load_path, save_path
 from parc.path.graph import Cell
 from parc.path.path import TerrainPath
 from parc.path.plan import PlanSettings, plan_path, plan_random_path
+from parc.run.file_names import upload_name
 from parc.terrain.terrain import Terrain
-from parc.view.studio.save_places import file_name
 
 if TYPE_CHECKING:
     from parc.view.studio.session import Session
@@ -66,7 +66,7 @@ class RouteEdits:
 
     def load_bytes(self, filename: str, content: bytes) -> TerrainPath:
         with TemporaryDirectory() as folder:
-            file = Path(folder) / file_name(filename)
+            file = Path(folder) / upload_name(filename)
             file.write_bytes(content)
             path = load_path(file)
         return self._change(f"load {filename}", lambda terrain, old: path)

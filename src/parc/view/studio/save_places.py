@@ -4,8 +4,6 @@ A place is judged by where it really is, with `..` and links followed, so a link
 as little as a path does.
 """
 
-import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +11,6 @@ from parc.errors import DatasetError
 
 DEFAULT = Path("out")
 """in the working directory, if no folder is named"""
-_UNFIT = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]')
-_LONGEST = 150
-"""bytes of a file's name before its suffix"""
 
 
 class SavePlaces:
@@ -43,14 +38,3 @@ class SavePlaces:
         if not any(real.is_relative_to(folder) for folder in self._real):
             raise DatasetError(f"'{typed}' is not below {self}; the studio saves there only, or where --save-below allows it")
         return real
-
-
-def file_name(name: str, suffix: str | None = None) -> str:
-    """A name for a file that no name of a clip can lead astray: one part, short, without letters that file systems refuse.
-
-    Without a suffix the name is that of somebody's file, and keeps its own.
-    """
-    if suffix is None:
-        name, suffix = os.path.splitext(re.split(r"[/\\]", name)[-1])
-    stem = _UNFIT.sub("_", name).encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore").strip(". ")
-    return (stem or "clip") + _UNFIT.sub("_", suffix)[:20]

@@ -23,6 +23,7 @@ from parc.dataset.convert.load import WRITABLE, load_clip, save_clip
 from parc.dataset.store import DatasetWriter
 from parc.errors import DatasetError, FormatError, MotionError
 from parc.metrics.measure import measure_clips
+from parc.run.file_names import file_name, upload_name
 from parc.terrain.terrain import Terrain
 from parc.view.studio.document import Document, History
 from parc.view.studio.drive import Driving
@@ -33,7 +34,7 @@ from parc.view.studio.library import Library
 from parc.view.studio.make import Making
 from parc.view.studio.model import GeneratorFile, TrackerFile
 from parc.view.studio.route import RouteEdits
-from parc.view.studio.save_places import SavePlaces, file_name
+from parc.view.studio.save_places import SavePlaces
 
 Change = Literal["document", "job", "preview", "live"]
 MOST_CLIPS = 24
@@ -144,7 +145,7 @@ class Session:
     def open_bytes(self, filename: str, content: bytes) -> Clip:
         """A clip from the content of a file, told by its extension."""
         with TemporaryDirectory() as folder:
-            file = Path(folder) / file_name(filename)
+            file = Path(folder) / upload_name(filename)
             file.write_bytes(content)
             clip = load_clip(file, self.character)
         return self.add(clip, f"open {filename}")
@@ -207,7 +208,7 @@ class Session:
         if suffix not in WRITABLE:
             raise FormatError(f"cannot write '{suffix}'; known are {', '.join(WRITABLE)}")
         clip = self.document.active_clip()
-        name = file_name(clip.name, suffix)
+        name = file_name(clip.name) + suffix
         with TemporaryDirectory() as folder:
             file = Path(folder) / name
             save_clip(clip, file, self.character)
@@ -218,7 +219,7 @@ class Session:
         document = self.document
         clips = sorted(document.clips, key=lambda clip: clip is not document.clip)
         page = replay_page(clips, self.character)
-        return file_name(clips[0].name, "_replay.html"), page.encode()
+        return file_name(clips[0].name) + "_replay.html", page.encode()
 
     def save_to(self, folder: Path | str, all_clips: bool = False) -> list[str]:
         """Append the clip that is worked on (or all on the table) to a data set, made if there is none; the names stored."""

@@ -1,0 +1,103 @@
+"""A lock on a folder that the system releases when the process ends, however it ends: `fcntl` on POSIX, `msvcrt` on Windows.
+
+The lock is a file whose first line is the id of the process that holds it; a holder may note more below that line. What is locked
+is one byte far beyond the text, because Windows lets nobody read a byte that is locked.
+"""
+
+import os
+from pathlib import Path
+from typing import IO
+
+from parc.errors import ParcError
+
+_FAR = 2**30
+"""the byte that is locked"""
+_LONGEST = 2**20
+"""bytes of a lock file; a larger one is somebody else's"""
+
+
+class LockHeldError(ParcError):
+    """A folder that another process works in."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(f"locked by process {holder}")
+        self.holder = holder
+
+
+class ForeignLockError(ParcError):
+    """A file of the lock's name that is no lock."""
+
+
+class FolderLock:
+    """Held from the moment it is made until `close`. `found` is what the last holder noted, if it did not close the lock."""
+
+    def __init__(self, path: Path) -> None:
+        _check_is_lock(path)
+        self._file: IO[bytes] = open(path, "a+b")  # noqa: SIM115
+        if not _try_lock(self._file):
+            held = _text(self._file)
+            self._file.close()
+            raise LockHeldError(held.partition("\n")[0] or "unknown")
+        self.found = _text(self._file).partition("\n")[2]
+        self.note(self.found)
+
+    def note(self, text: str) -> None:
+        """Replace what is noted, and flush it to the disk."""
+        self._write(f"{os.getpid()}\n{text}" if text else str(os.getpid()))
+
+    def close(self) -> None:
+        """Nothing is noted any more: the work is whole."""
+        if not self._file.closed:
+            self._write("")
+            self._file.close()
+
+    def release(self) -> None:
+        """Without a word: what is noted stays for the next holder."""
+        self._file.close()
+
+    def _write(self, text: str) -> None:
+        self._file.truncate(0)
+        self._file.write(text.encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def lock_holder(path: Path) -> str | None:
+    """Id of the process that holds a lock, if one does."""
+    try:
+        with open(path, "r+b") as file:
+            return None if _try_lock(file) else _text(file).partition("\n")[0] or "unknown"
+    except OSError:
+        return None
+
+
+def _check_is_lock(path: Path) -> None:
+    """A lock of ours is empty or begins with a number; anything else is left alone."""
+    if not os.path.lexists(path):
+        return
+    if not path.is_file() or path.stat().st_size > _LONGEST:
+        raise ForeignLockError(f"'{path}' is not a lock of this program; choose another folder, or move it away")
+    first = path.read_bytes().partition(b"\n")[0].strip()
+    if first and not first.isdigit():
+        raise ForeignLockError(f"'{path}' is not a lock of this program; choose another folder, or move it away")
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_LONGEST).decode(errors="replace").strip()
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            file.seek(_FAR)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,41 @@
+import subprocess
+import sys
+
+import pytest
+
+from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
+
+
+def test_one_holder_who_is_named(tmp_path):
+    path = tmp_path / "lock"
+    lock = FolderLock(path)
+    lock.note("what I am about to do")
+    with pytest.raises(LockHeldError) as held:
+        FolderLock(path)
+    assert held.value.holder == lock_holder(path) == path.read_text().splitlines()[0]
+    lock.close()
+    assert lock_holder(path) is None and path.read_text() == ""
+
+
+def test_what_a_killed_holder_noted_is_found_and_what_a_whole_one_noted_is_not(tmp_path):
+    script = """if True:
+        import os, signal, sys
+        from parc.run.file_lock import FolderLock
+        FolderLock(__import__("pathlib").Path(sys.argv[1])).note("half done")
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "lock")])
+    lock = FolderLock(tmp_path / "lock")
+    assert lock.found == "half done"
+    lock.close()
+    again = FolderLock(tmp_path / "lock")
+    assert again.found == ""
+    again.release()
+
+
+def test_a_file_that_is_no_lock_is_left_alone(tmp_path):
+    for content in (b"left\nright", b"\xff" * 2**21):
+        (tmp_path / "lock").write_bytes(content)
+        with pytest.raises(ForeignLockError):
+            FolderLock(tmp_path / "lock")
+        assert (tmp_path / "lock").read_bytes() == content
