@@ -207,19 +207,21 @@ def _rigid(character: Character) -> list[int]:
 
 
 def _axis(box: Box, column: int) -> Vector:
-    return tuple(rotation.to_matrix(torch.tensor(box.rotation, dtype=torch.float64))[:, column].tolist())
+    x, y, z = rotation.to_matrix(torch.tensor(box.rotation, dtype=torch.float64))[:, column].tolist()
+    return x, y, z
 
 
 def _centre(shape: Shape) -> Vector:
-    if isinstance(shape, Capsule):
-        return tuple(0.5 * (a + b) for a, b in zip(shape.start, shape.end, strict=True))
-    return shape.centre
+    return _between(shape.start, shape.end, 0.5, 0.5) if isinstance(shape, Capsule) else shape.centre
 
 
 def _half_axis(shape: Shape) -> Vector:
-    if isinstance(shape, Capsule):
-        return tuple(0.5 * (b - a) for a, b in zip(shape.start, shape.end, strict=True))
-    return (0.0, 0.0, 0.0)
+    return _between(shape.start, shape.end, -0.5, 0.5) if isinstance(shape, Capsule) else (0.0, 0.0, 0.0)
+
+
+def _between(start: Vector, end: Vector, a: float, b: float) -> Vector:
+    (ax, ay, az), (bx, by, bz) = start, end
+    return a * ax + b * bx, a * ay + b * by, a * az + b * bz
 
 
 class _Placed(NamedTuple):
@@ -236,8 +238,8 @@ class _Placed(NamedTuple):
 
     def in_one_row(self) -> "_Placed":
         """All frames' shapes side by side, [3, frames S] and so on."""
-        *vectors, turn = self
-        return _Placed(*(v.movedim(-2, 0).flatten(1) for v in vectors), turn.movedim((-3, -2), (0, 1)).flatten(2))
+        centre, half_axis, box_centre = (v.movedim(-2, 0).flatten(1) for v in self[:3])
+        return _Placed(centre, half_axis, box_centre, self.box_turn.movedim((-3, -2), (0, 1)).flatten(2))
 
 
 def _place(t: _Tables, pose: BodyPose) -> _Placed:
