@@ -138,7 +138,7 @@ def test_same_seed_same_terrain(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert a == b != c
 
 
-@pytest.mark.parametrize("kind", ["flat", "boxes", "walks", "stairs", "course"])
+@pytest.mark.parametrize("kind", ["flat", "boxes", "walks", "platforms", "stairs", "course"])
 def test_every_kind_of_terrain_can_be_made_and_shown(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "made.terrain"
     made = result_of(["terrain", "make", kind, "-o", str(file)], capsys)

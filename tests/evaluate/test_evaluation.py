@@ -163,6 +163,18 @@ def test_the_page_is_whole_and_fetches_nothing(evaluated: Path) -> None:
     assert "nan" not in re.sub(r"<script.*?</script>", "", html, flags=re.S).lower().replace("dominant", "")
 
 
+def test_a_page_of_several_families_tells_them_apart(models: Path, tmp_path: Path, capsys) -> None:
+    words = [str(models / "a.safetensors"), str(models / "s.safetensors"), *SMALL, "--no-blending", "-o", str(tmp_path)]
+    assert main(["evaluate", *words, "--families", "walks", "platforms"]) == 0
+    html, told = (tmp_path / "report.html").read_text(), capsys.readouterr().out
+    for words in ("development set, version 1: 2 each of walks, platforms", "By family of terrain", "a, platforms"):
+        assert words in html, words
+    assert "development set, version 1: 2 each of walks, platforms" in told and told.count("\n  platforms ") == 3
+    cases = numbers(tmp_path)["cases"]
+    assert [case["name"] for case in cases] == ["walks_000", "walks_001", "platforms_000", "platforms_001"]
+    assert min(case["gap"] for case in cases[2:]) >= 0.4 and {"climb", "drop"} <= set(cases[0])
+
+
 def test_a_browser_shows_the_page_and_views_move_together(evaluated: Path, browser) -> None:
     tab = browser.new_page(color_scheme="dark", viewport={"width": 1200, "height": 900})
     tab.set_default_timeout(120_000)

@@ -80,7 +80,7 @@ def test_groups_do_not_depend_on_what_comes_after(generator, cases) -> None:
     alone = evaluate_group(generator, cases[:2], range(2), TEST)
     assert str(first.values) == str(alone.values)
     second = evaluate_group(generator, cases, range(2, 3), TEST)
-    assert [c.name for c in first.best + second.best] == ["terrain_000", "terrain_001", "terrain_002"]
+    assert [c.name for c in first.best + second.best] == ["walks_000", "walks_001", "walks_002"]
     whole = evaluate_generator(generator, cases, TEST)
     joined = summarise(join([first.values[1.0], second.values[1.0]]), TEST.candidates)
     assert whole["fwd"] == joined.mean["fwd"] and whole["motions"] == 6

@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 
 from parc import __version__
+from parc.character import humanoid
 from parc.cli.evaluate import Evaluate, EvaluateGenerator
 from parc.cli.main import main
 from parc.cli.set_options import command_line
 from parc.errors import SettingsError
+from parc.evaluate.contender import Contender
+from parc.evaluate.evaluation import EvaluationSettings, Evaluator
+from parc.evaluate.generator import GeneratorTest
+from parc.evaluate.terrain_families import Family
+from parc.evaluate.terrain_sets import SetChoice
 from parc.evaluate.testing_ledger import noted_test_run, source_version
+from parc.evaluate.tracker import TrackerTest
 from parc.loop.ledger import hash_file
 
 SMALL = ["--terrains", "2", "--candidates", "2", "--limit", "0.6", "--trials", "1", "--episodes", "1"]
@@ -81,18 +88,30 @@ def test_a_ledger_that_cannot_be_written_is_told_before_the_work(models: Path, t
     assert "file" in line and not (tmp_path / "out").exists()
 
 
-def test_families_of_a_set_are_measured_alike_with_others_or_without(models: Path, tmp_path: Path, capsys) -> None:
-    words = ["evaluate", "generator", str(models / "a.safetensors"), *SMALL, "-o", str(tmp_path), "--json", "--families"]
-    assert main([*words, "stairs", "walks"]) == 0
-    both = json.loads(capsys.readouterr().out.splitlines()[-1])["generators"][0]
-    assert main([*words, "walks"]) == 0
-    captured = capsys.readouterr()
-    alone = json.loads(captured.out.splitlines()[-1])["generators"][0]
-    assert not captured.err, "nothing is measured again"
-    assert alone["by_family"]["walks"] == both["by_family"]["walks"] and alone["limits"] == alone["by_family"]["walks"]["limits"]
-    mean = [both["by_family"][f]["limits"]["0.6"]["mean"]["fwd"] for f in ("stairs", "walks")]
-    assert both["limits"]["0.6"]["mean"]["fwd"] == pytest.approx(sum(mean) / 2)
-    assert main(["evaluate", "generator", "--set", "first", "--families", "stairs", "-o", str(tmp_path)]) == 2
+def test_a_family_is_measured_alike_with_others_or_without(models: Path, tmp_path: Path) -> None:
+    """Terrain by terrain a group of its own: random numbers go by a group's place in its family."""
+    contender = Contender("a", models / "a.safetensors", models / "s.safetensors")
+    test = GeneratorTest(candidates=2, limits=(0.6,), terrains_at_once=1)
+
+    def rows(out: str, *families: Family) -> tuple[dict, dict]:
+        settings = EvaluationSettings(2, SetChoice("test", families), test, TrackerTest(trials=2, episodes=2))
+        evaluator = Evaluator(tmp_path / out, settings, humanoid(), threads=1)
+        return evaluator.generator_row(contender), evaluator.tracker_row(contender)
+
+    both, alone = rows("both", "stairs", "walks"), rows("alone", "walks")
+    for some, one in zip(both, alone, strict=True):
+        assert some["by_family"]["walks"] == one["by_family"]["walks"]
+        assert set(some["by_family"]) == {"stairs", "walks"}
+    assert alone[0]["limits"] == alone[0]["by_family"]["walks"]["limits"]
+    mean = [both[0]["by_family"][family]["limits"]["0.6"]["mean"]["fwd"] for family in ("stairs", "walks")]
+    assert both[0]["limits"]["0.6"]["mean"]["fwd"] == pytest.approx(sum(mean) / 2)
+    made = {file: file.stat().st_mtime_ns for file in (tmp_path / "both").rglob("*.json")}
+    rows("both", "walks")
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "both").rglob("*.json")} == made, "nothing is measured again"
+
+
+def test_a_family_that_a_set_has_not_is_refused(tmp_path: Path, capsys) -> None:
+    assert main(["evaluate", "generator", "--set", "first", "--families", "stairs", "-o", str(tmp_path / "out")]) == 2
     assert "the set 'first' has no stairs, only boxes and walks" in capsys.readouterr().err
 
 

@@ -36,7 +36,7 @@ def difficulty_of(terrain: Terrain, path: TerrainPath, settings: GraphSettings |
     touches = (off_centre < _ON_GROUND) & (above.abs() < _ON_GROUND)
     footholds = cells[touches].tolist()
     heights = terrain.heights.detach().cpu().double().numpy()
-    rises = [heights[*b] - heights[*a] for a, b in pairwise(footholds)]
+    rises = [float(heights[*b] - heights[*a]) for a, b in pairwise(footholds)]
     depth = (settings or GraphSettings()).cliff_drop
     gaps = [_gap(heights, terrain.cell, (a[0], a[1]), (b[0], b[1]), depth) for a, b in pairwise(footholds)]
     return Difficulty(max([0.0, *rises]), max([0.0, *(-rise for rise in rises)]), max([0.0, *gaps]))
