@@ -234,6 +234,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     A browser that renders in software on two busy cores now and then loses an event; a test of the page may try three times.
     """
     for item in items:
+        if item.path.name in ("test_intruders.py", "test_marked_text.py"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
         if item.path.name in ("test_page.py", "test_page_panels.py", "test_page_live.py", "test_stopwatch.py"):
             item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.flaky(reruns=2))

@@ -19,6 +19,8 @@ from parc.view.studio.save_places import SavePlaces
 ATTACK = """<iframe srcdoc="<script>parent.PWNED='frame'</script>"></iframe><img src="x" onerror="PWNED='picture'">"""
 """runs where it is taken for HTML"""
 NAME = f"w {ATTACK} ![](http://127.0.0.1:9/a.png) `c` {{x}} **b** www.evil.example"
+HALF = "\ud800"
+"""of a letter; JSON can hold it, UTF-8 cannot"""
 
 
 def test_values_are_plain_and_templates_are_not() -> None:
@@ -38,7 +40,7 @@ def test_values_are_plain_and_templates_are_not() -> None:
 @pytest.fixture
 def visitor(browser, make_person, walk, generator_file: Path, tmp_path: Path):
     """In front of somebody else's data set."""
-    clip = replace(walk, name=NAME, provenance=replace(walk.provenance, skill=ATTACK))
+    clip = replace(walk, name=NAME + HALF, provenance=replace(walk.provenance, skill=ATTACK + HALF))
     with DatasetWriter(tmp_path / "set", humanoid()) as writer:
         writer.append([clip])
     generator = tmp_path / "<img src=x onerror=PWNED=1>.safetensors"
@@ -59,13 +61,13 @@ def test_a_clip_whose_name_is_a_script_opens_and_nothing_runs(visitor, tmp_path:
     visitor.press("Open")
     visitor.settle()
     visitor.settle()
-    assert visitor.document.clip.name == NAME
+    assert visitor.document.clip.name == NAME + "?"
     for name in ("Terrain", "Path", "Edit", "Measure", "Make", "Save", "Clips"):
         visitor.go_to(name)
         tab.wait_for_timeout(150)
         assert tab.locator("iframe, img[onerror], [onerror], [srcdoc]").count() == 0, name
     assert tab.get_by_text(NAME[:60]).first.is_visible()
-    visitor.page.complain(f"there is no clip '{ATTACK}'")
+    visitor.page.complain(f"there is no clip '{ATTACK}{HALF}'")
     visitor.page.tell(ATTACK, ATTACK)
     tab.get_by_text("there is no clip").first.wait_for()
     visitor.go_to("Save")

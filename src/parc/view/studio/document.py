@@ -123,3 +123,8 @@ class History:
         if label is not None:
             self._at += 1
         return label
+
+
+def sendable(text: str) -> str:
+    """Text of a file, without the halves of letters that no page can be sent (names that are not UTF-8, hostile JSON)."""
+    return text.encode("utf-8", "replace").decode()

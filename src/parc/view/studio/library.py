@@ -14,6 +14,7 @@ from parc.dataset.convert.load import READABLE, data_set_above, load_clip
 from parc.dataset.folder import skill_of
 from parc.dataset.store import INDEX, Dataset
 from parc.errors import DatasetError
+from parc.view.studio.document import sendable
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Listed:
     @property
     def line(self) -> str:
         parts = [self.name, self.skill, "" if self.seconds is None else f"{self.seconds:.1f} s"]
-        return " · ".join(part for part in parts if part and (part != self.skill or part not in self.name))
+        return sendable(" · ".join(part for part in parts if part and (part != self.skill or part not in self.name)))
 
 
 class Library:

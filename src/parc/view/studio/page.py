@@ -21,6 +21,7 @@ from parc.errors import ParcError
 from parc.view.studio.analysis import Analysis, Analyst
 from parc.view.studio.cast import Cast, Casting
 from parc.view.studio.controls import BRAND
+from parc.view.studio.document import sendable
 from parc.view.studio.panel_clips import ClipsPanel
 from parc.view.studio.panel_correct import CorrectPanel
 from parc.view.studio.panel_edit import EditPanel
@@ -128,10 +129,10 @@ class Page:
 
     def complain(self, text: str) -> None:
         """A message in red, for what a person can mend."""
-        self.client.add_notification("That did not work", text, color="red", auto_close_seconds=12.0)
+        self.client.add_notification("That did not work", sendable(text), color="red", auto_close_seconds=12.0)
 
     def tell(self, title: str, text: str) -> None:
-        self.client.add_notification(title, text, auto_close_seconds=6.0)
+        self.client.add_notification(sendable(title), sendable(text), auto_close_seconds=6.0)
 
     def frame(self) -> int:
         """The frame of the clip that is worked on that is shown now."""

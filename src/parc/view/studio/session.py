@@ -25,7 +25,7 @@ from parc.errors import DatasetError, FormatError, MotionError
 from parc.metrics.measure import measure_clips
 from parc.run.file_names import file_name, upload_name
 from parc.terrain.terrain import Terrain
-from parc.view.studio.document import Document, History
+from parc.view.studio.document import Document, History, sendable
 from parc.view.studio.drive import Driving
 from parc.view.studio.edit import ClipEdits
 from parc.view.studio.film import replay_page
@@ -157,11 +157,11 @@ class Session:
         def added(document: Document) -> Document:
             if len(document.clips) >= MOST_CLIPS:
                 raise MotionError(f"{MOST_CLIPS} clips are open, which is the most; close one first")
-            named = replace(clip, name=document.free_name(clip.name), terrain=self.ground.checked(clip.terrain))
+            named = replace(clip, name=document.free_name(sendable(clip.name)), terrain=self.ground.checked(clip.terrain))
             clips = (*document.clips, named)
             return replace(document, clips=clips, active=len(clips) - 1, terrain=named.terrain, path=named.path, candidates=())
 
-        return self.change(label, added).active_clip()
+        return self.change(sendable(label), added).active_clip()
 
     def choose(self, index: int) -> None:
         """Work on another clip of the table, on its ground."""
