@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from parc.generate.feature import Statistics
+from parc.character import humanoid
+from parc.generate.feature import FeatureLayout, Statistics
 from parc.generate.objective import FastObjective, Objective, PaperObjective
 from parc.generate.window import WindowBatch, WindowSampler
 
@@ -82,3 +83,38 @@ def test_all_random_terrain_costs_the_papers_objective_its_penetration(layout, s
     parts, _ = judged(PaperObjective(), layout, stats, window._replace(is_random=torch.ones(4, dtype=torch.bool)))
     paid = {name for name, value in parts.items() if value}
     assert paid == {"total", "penetration"}
+
+
+def papers_parts(layout, window: WindowBatch, drift: Tensor, joints: Tensor) -> dict[str, float]:
+    """Parts of the paper's objective when roots are off by `drift` [13, 3] and joints, as predicted, by `joints` [13, 14, 3]."""
+    decoded = layout.decode(window.future)
+    state = decoded.state._replace(root_pos=decoded.state.root_pos + drift)
+    features = layout.encode(state, decoded.joint_pos + joints).unsqueeze(1)
+    plain = Statistics(torch.zeros(layout.width), torch.ones(layout.width))
+    real = window._replace(is_random=torch.zeros(4, dtype=torch.bool))
+    level, shown = torch.full((4, 1), 0.2), torch.ones(4, 1, dtype=torch.bool)
+    _, parts = PaperObjective()(layout, plain, real, features, level, shown)
+    found = dict(zip(PaperObjective.NAMES, parts.tolist(), strict=True))
+    return {name: value for name, value in found.items() if name not in ("total", "penetration") and value > 1e-5}
+
+
+@pytest.mark.parametrize("encoding", ["sixd", "exp"])
+def test_the_papers_terms_by_hand(window: WindowBatch, encoding) -> None:
+    """A body set off by 0.1 m, whole; one that drifts at 0.3 m/s; joints said to be 0.1 m from where the rotations put them."""
+    character = humanoid()
+    layout, old = FeatureLayout(character, encoding), FeatureLayout(character)
+    decoded = old.decode(window.future)
+    window = window._replace(future=layout.encode(decoded.state, decoded.joint_pos))
+    off = torch.tensor([0.1, 0.0, 0.0]).expand(13, 3)
+    everywhere = off[:, None].expand(13, 14, 3)
+    whole = papers_parts(layout, window, off, everywhere)
+    assert whole == pytest.approx({"root_pos": 0.01, "joint_pos": 0.14, "body_pos": 0.15}, rel=1e-2)
+    drift = torch.arange(13)[:, None] / 30 * torch.tensor([0.0, 0.3, 0.0])
+    moving = papers_parts(layout, window, drift, drift[:, None].expand(13, 14, 3))
+    assert moving["root_velocity"] == pytest.approx(0.09, rel=1e-2) and moving["body_velocity"] == pytest.approx(
+        15 * 0.09, rel=1e-2
+    )
+    said = papers_parts(layout, window, torch.zeros(13, 3), everywhere)
+    assert said == pytest.approx({"joint_pos": 0.14, "consistency": 0.14}, rel=1e-2)
+    both = papers_parts(layout, window, off, torch.zeros(13, 14, 3))
+    assert both == pytest.approx({"root_pos": 0.01, "consistency": 0.14, "body_pos": 0.15}, rel=1e-2), "against its own pose"

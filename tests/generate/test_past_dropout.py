@@ -1,4 +1,4 @@
-"""In training the past is hidden from 15 % of the items, whole: nothing that is predicted for them depends on it."""
+"""What a training step shows the network: a noised future, and the past, but for 15 % of the items no past at all."""
 
 from dataclasses import replace
 
@@ -51,6 +51,24 @@ def test_a_share_of_the_items_does_not_depend_on_the_past(generator: GeneratorSe
     change = (answers[1] - answers[0]).flatten(2).abs().amax(-1)
     assert torch.equal(change > 0, noised.shown)
     assert float((change == 0).float().mean()) == pytest.approx(0.15, abs=0.05)
+
+
+@RECIPES
+def test_every_branch_is_noised_by_itself_as_its_level_says(generator: GeneratorSettings, step: StepSettings, table) -> None:
+    trainer = make_trainer(generator, replace(step, batch=64, levels=3), table)
+    with torch.no_grad():
+        window, _, noisy, level, *_ = trainer._noising(trainer._draw(), None)
+        clean = trainer.generator.statistics.standardise(window.future).unsqueeze(1).expand_as(noisy)
+        schedule = trainer.generator.schedule
+        kept = schedule.corrupt(clean, torch.zeros_like(clean), level)
+        strength = schedule.corrupt(torch.zeros_like(clean), torch.ones_like(clean), level)
+    noise = (noisy - kept) / strength.clamp_min(1e-3)
+    assert (strength > 0.05).any() and float(noise[strength > 0.05].std()) == pytest.approx(1, abs=0.02)
+    assert float((noise[:, 0] * noise[:, 1]).mean()) == pytest.approx(0, abs=0.02)
+    pure = level >= 1
+    assert not ((level[:, 0] == level[:, 1]) & ~pure[:, 0]).any(), "levels of one window are drawn apart"
+    lowest = level[window.is_random].min()
+    assert lowest >= step.random_level and level[~window.is_random].min() < 0.1
 
 
 @RECIPES

@@ -68,6 +68,15 @@ def test_ddim_step_is_the_papers_equation():
     assert float(plan.data_gain[i] * clean + plan.state_gain[i] * x) == pytest.approx(float(by_hand), abs=1e-5)
 
 
+def test_the_noise_is_the_cosine_schedules():
+    """abar_k = f(k) / f(0), f(k) = cos^2(pi/2 (k/K + 0.008) / 1.008): Nichol and Dhariwal's, short of the last steps."""
+    schedule = DdpmSchedule()
+    k = torch.tensor([0, 1, 100, 500, 900, 990])
+    f = torch.cos(torch.pi / 2 * (k.double() / 1001 + 0.008) / 1.008).square()
+    expected = f / torch.cos(torch.tensor(torch.pi / 2 * 0.008 / 1.008, dtype=torch.float64)).square()
+    torch.testing.assert_close(schedule.alpha_bar(k / 1001).double(), expected, atol=1e-6, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("steps", "stride", "expected"), [(1001, 5, 201), (21, 5, 5), (10, 10, 1)])
 def test_number_of_steps(steps, stride, expected):
     plan = DdpmSchedule(steps, stride).plan(torch.device("cpu"))
