@@ -76,8 +76,8 @@ class OptimiseSettings:
     @classmethod
     def paper(cls) -> "OptimiseSettings":
         """The paper's four terms with jerk in m/s3, all 3000 iterations; the root's turn in L_reg weighs 10 (released code)."""
-        none = {"smoothness": 0.0, "sliding": 0.0, "anchor": 0.0, "self_penetration": 0.0, "limits": 0.0}
-        return cls(jerk_unit="m/s3", root_turn=10.0, patience=0, **none)
+        plain = cls(jerk_unit="m/s3", root_turn=10.0, patience=0)
+        return replace(plain, smoothness=0.0, sliding=0.0, anchor=0.0, self_penetration=0.0, limits=0.0)
 
     def __post_init__(self) -> None:
         if self.iterations < 0:
