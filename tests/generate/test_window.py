@@ -12,12 +12,19 @@ from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Provenance
 from parc.errors import DatasetError
 from parc.generate.frame import CanonicalFrame
+from parc.generate.generator import GeneratorSettings
+from parc.generate.network import PrefixSettings
 from parc.generate.table import STILL_COUNTS, FrameTable, mirror_terrain, skill_of
+from parc.generate.train import TrainSettings, make_trainer
+from parc.generate.trainer import StepSettings
 from parc.generate.window import WindowSampler, WindowSettings
 from parc.motion import edit
 from parc.motion.edit import mirror
 from parc.terrain.distance import signed_distance
 from parc.terrain.heightmap import HeightmapGrid, grid_world_xy
+
+TINY = GeneratorSettings(network=PrefixSettings(width=32, layers=1, heads=2, hidden=32))
+SMALL = StepSettings(batch=4, statistics_windows=50)
 
 
 def test_windows_stay_inside_their_clips(table, random):
@@ -138,6 +145,29 @@ def test_random_terrain_share_and_its_clear_start(windows):
     points = world_points(surface_points(humanoid()), pose).flatten(1, 2)[drawn.is_random]
     patch = drawn.patch.select(drawn.is_random.nonzero().flatten())
     assert (-signed_distance(patch, points)).max() < 0.03
+
+
+def test_random_terrain_stands_in_the_way_of_what_was_recorded(windows):
+    """That is what it is for: in most of its windows some body would go through the ground a second later."""
+    drawn = windows.pick(300, torch.Generator().manual_seed(5), 1.0)
+    drawn = drawn._replace(first=windows.table.clip_start[drawn.clip] + 20)
+    later = windows.table.bodies.pos[drawn.first + 30]
+    before = windows._patch(drawn.clip, CanonicalFrame(later[:, 0], torch.zeros(len(later))))
+    height = windows.table.frames.root_pos[drawn.first + 1, 2]
+    entered = []
+    for is_random in (True, False):
+        drawn = drawn._replace(is_random=torch.full((300,), is_random))
+        ground = windows.change(before, windows.swept(drawn), drawn.is_random, height, torch.Generator().manual_seed(6))
+        entered.append(float((signed_distance(ground, later).amin(1) < -0.1).float().mean()))
+    assert entered[0] > 0.2 and entered[1] == 0
+
+
+def test_mirrored_copies_are_trained_on_unless_they_are_refused(walk):
+    both, plain = (
+        make_trainer(TrainSettings(generator=TINY, step=SMALL, **more), [walk], humanoid()).windows.table
+        for more in ({}, {"mirrored": False})
+    )
+    assert len(both) == 2 * len(plain)
 
 
 def test_assembled_window_is_canonical_and_decodes_to_the_recording(windows, layout, random):

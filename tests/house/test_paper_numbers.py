@@ -95,6 +95,7 @@ PAPER: list[Row] = [
     ("7", "motions of each", lambda: synthesis(lambda s: s.clips), [1000, 1000, 2000, 2000]),
     ("7", "on boxes, then on slices", lambda: synthesis(lambda s: s.settings.ground), ["boxes", "boxes", "course", "course"]),
     ("7", "their longest, s", lambda: synthesis(lambda s: s.settings.rollout.seconds), [10.0] * 4),
+    ("7", "the same by default", lambda: RolloutSettings().seconds, 10.0),
     ("7.2", "test terrains", lambda: (EvaluationSettings().terrains, walk_cases.__defaults__), (100, (100,))),
     ("7.2", "motions on each", lambda: GeneratorTest().candidates, 32),
     ("7.2", "DDIM stride", lambda: GeneratorSettings.paper().schedule.stride, 5),  # type: ignore[union-attr]

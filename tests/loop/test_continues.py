@@ -1,4 +1,4 @@
-"""Who goes on from whom: two iterations from models that were given, in the second of which nothing is learned.
+"""Who goes on from whom: two iterations from a generator that was given, in the second of which nothing is learned.
 
 G_1 from G_0, G_2 from G_1 on D_1        M~_2 by G_2 on new terrains        pi_2 from pi_1 on D_1 and M~_2        M_2 by pi_2
 """
@@ -26,8 +26,8 @@ HALF = 1e-4
 """what float16 may round off a weight"""
 
 
-def learning(rate: float, **tracker) -> IterationPlan:
-    """The tiny plan with few steps at this rate."""
+def learning(rate: float, steps: int, **tracker) -> IterationPlan:
+    """The tiny plan with few steps of the generator, and updates of the tracker, at this rate."""
     plan = preset("tiny").plans[0]
     settings, step = plan.tracker.settings, replace(plan.generator.step, warm_up=1)
     rates = {"critic_rate": rate, "actor_rate": rate, "warm_rate": rate, "target_kl": 0.0, "final_rate": 1.0}
@@ -35,23 +35,22 @@ def learning(rate: float, **tracker) -> IterationPlan:
     training = replace(plan.tracker.training, iterations=2, milestone_iterations=2)
     return replace(
         plan,
-        generator=replace(plan.generator, steps=3, step=replace(step, adam=replace(step.adam, rate=rate, average=0.0))),
+        generator=replace(plan.generator, steps=steps, step=replace(step, adam=replace(step.adam, rate=rate, average=0.0))),
         tracker=replace(plan.tracker, settings=replace(settings, ppo=ppo), training=training, **tracker),
     )
 
 
 @pytest.fixture(scope="module")
 def given(finished: Path) -> RunSources:
-    """Models of another run."""
-    place = finished / "iteration-01"
-    return RunSources(finished / "start", place / "generator" / "generator.safetensors", place / "tracker" / "actor.safetensors")
+    """The generator of another run; a tracker there is none."""
+    return RunSources(finished / "start", finished / "iteration-01" / "generator" / "generator.safetensors")
 
 
 @pytest.fixture(scope="module")
 def run(given: RunSources, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("continued") / "run"
-    plans = (learning(LITTLE), learning(0.0, least_followed=1.0))
-    run_loop(folder, replace(preset("tiny"), plans=plans, iterations=2), given)
+    plans = (learning(LITTLE, 3), learning(0.0, 2, least_followed=1.0))  # other steps: a file of its own, of equal weights
+    run_loop(folder, replace(preset("tiny"), plans=plans, iterations=2, seed=1), given)
     return folder
 
 
@@ -76,24 +75,19 @@ def names(folder: Path) -> list[str]:
     return list(Dataset.open(folder).names)
 
 
-@pytest.mark.parametrize(
-    ("file", "weights"),
-    [
-        ("generator/generator.safetensors", generator_weights),
-        ("tracker/actor.safetensors", actor_weights),
-        ("tracker/critic.safetensors", critic_weights),
-    ],
-    ids=["generator", "actor", "critic"],
-)
-def test_models_go_on_from_those_of_the_iteration_before(
-    given: RunSources, run: Path, file: str, weights: Callable[[Path], Tensor]
-) -> None:
+def test_generators_go_on_from_those_before(given: RunSources, run: Path) -> None:
     """The first iteration moves them a little; the second, without learning, leaves them where the first has brought them."""
     assert given.generator is not None
-    zero, one, two = (
-        weights(folder / file) for folder in (given.generator.parents[1], run / "iteration-01", run / "iteration-02")
-    )
+    files = (given.generator, *(place(run, i, "generator") / "generator.safetensors" for i in (1, 2)))
+    zero, one, two = (generator_weights(file) for file in files)
     assert 3 * HALF < float((one - zero).abs().max()) < 0.02 < 0.3 * float(zero.abs().max())
+    torch.testing.assert_close(two, one, atol=HALF, rtol=0)
+
+
+@pytest.mark.parametrize(("file", "weights"), [("actor.safetensors", actor_weights), ("critic.safetensors", critic_weights)])
+def test_trackers_go_on_from_those_before(run: Path, file: str, weights: Callable[[Path], Tensor]) -> None:
+    one, two = (weights(place(run, i, "tracker") / file) for i in (1, 2))
+    assert float(one.abs().max()) > 1000 * HALF
     torch.testing.assert_close(two, one, atol=HALF, rtol=0)
 
 
@@ -123,15 +117,18 @@ def test_models_of_an_iteration_are_trained_on_all_there_is(given: RunSources, r
 
 
 def test_the_models_of_an_iteration_make_its_clips(run: Path) -> None:
+    seen: list[tuple[str, ...]] = []
     for i in (1, 2):
         generator, tracker = place(run, i, "generator") / "generator.safetensors", place(run, i, "tracker") / "actor.safetensors"
         models = {"generator": hash_file(generator)[:16], "tracker": hash_file(tracker)[:16]}
+        seen.append(tuple(models.values()))
         recorded = list(Dataset.open(place(run, i, "recording"), humanoid()))
         assert recorded
         for clip in recorded:
             assert clip.provenance.models == models and clip.provenance.iteration == i
         for clip in Dataset.open(place(run, i, "synthesis"), humanoid()):
             assert clip.provenance.models == {"generator": models["generator"]} and clip.provenance.iteration == i
+    assert len({name for names in seen for name in names}) == 4, "no two of the models are one file"
 
 
 def test_every_iteration_has_terrains_of_its_own(run: Path) -> None:
@@ -142,5 +139,5 @@ def test_every_iteration_has_terrains_of_its_own(run: Path) -> None:
 
 def test_the_second_plan_is_for_the_second_iteration_and_all_after() -> None:
     tiny = preset("tiny")
-    both = replace(tiny, plans=(learning(1.0), learning(2.0)), iterations=4)
+    both = replace(tiny, plans=(learning(1.0, 1), learning(2.0, 1)), iterations=4)
     assert [both.plan(i).generator.step.adam.rate for i in (1, 2, 3, 4)] == [1.0, 2.0, 2.0, 2.0]
