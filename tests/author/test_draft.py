@@ -11,13 +11,13 @@ from parc.author import (
     SKILLS,
     Climb,
     Descend,
-    JumpDown,
+    ForwardJump,
     RunJump,
     Vault,
     climb,
     descend,
     draft,
-    jump_down,
+    forward_jump,
     random_scripts,
     run_jump,
     vault,
@@ -39,9 +39,9 @@ SCRIPTS = [
     vault("step", Vault(0.8)),
     vault("kong", Vault(1.1, "kong", 2.8)),
     run_jump("jump", RunJump(1.4)),
-    jump_down("step_down", JumpDown(0.4, "step", 0.9, heading=0.4, turn=-0.4)),
-    jump_down("leap_down", JumpDown(1.3, "leap", 2.6, gap=2, side="left")),
-    jump_down("jump_down", JumpDown(0.8, "jump", 0.9, heading=-0.4, gap=1)),
+    forward_jump("step_down", ForwardJump(0.4, "step", 0.9, heading=0.4, turn=-0.4)),
+    forward_jump("leap_down", ForwardJump(1.3, "leap", 2.6, gap=2, side="left")),
+    forward_jump("jump_down", ForwardJump(0.8, "jump", 0.9, heading=-0.4, gap=1)),
 ]
 
 
@@ -142,8 +142,8 @@ def test_a_larger_count_begins_with_the_same_scripts() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Climb(3.0), lambda: Vault(2.0), lambda: Descend(0.2), lambda: RunJump(1.0, gap=9), lambda: JumpDown(2.0),
-        lambda: JumpDown(1.0, "step"), lambda: JumpDown(1.0, gap=3),
+        lambda: Climb(3.0), lambda: Vault(2.0), lambda: Descend(0.2), lambda: RunJump(1.0, gap=9), lambda: ForwardJump(2.0),
+        lambda: ForwardJump(1.0, "step"), lambda: ForwardJump(1.0, gap=3),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_refused(make) -> None:

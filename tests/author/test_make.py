@@ -13,14 +13,14 @@ import torch
 from parc.author import (
     Authored,
     Climb,
-    JumpDown,
+    ForwardJump,
     MakeSettings,
     SolveSettings,
     Vault,
     author,
     climb,
     fixed_scripts,
-    jump_down,
+    forward_jump,
     random_scripts,
     vault,
 )
@@ -36,9 +36,9 @@ from parc.track.screen import ScreenSettings, screen_clip
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, Authored]:
-    leap = jump_down("leap", JumpDown(1.0, "leap", 1.6, heading=0.3))
+    leap = forward_jump("leap", ForwardJump(1.0, "leap", 1.6, heading=0.3))
     stand = climb("stand", Climb(1.6, stand=0.25, approach=0.5, heading=math.radians(40)))
-    high_leap = climb("leap_climb", Climb(1.95, leaps=True, stand=0.4, approach=0.4, turn=math.radians(60)))
+    high_leap = climb("leap_climb", Climb(1.95, stand=0.4, approach=0.4, turn=math.radians(60)))
     scripts = [climb("climb", Climb(1.2)), climb("high", Climb(1.75)), stand, vault("vault", Vault(0.95)), leap, high_leap]
     return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from parc.author import JumpDown, Script, draft, jump_down, random_scripts
+from parc.author import ForwardJump, Script, draft, forward_jump, random_scripts
 from parc.author.script import turned
 from parc.character import humanoid
 from parc.mocap.anatomy import Anatomy
 from parc.terrain.terrain import CELL
 
-ROOM = [JumpDown(0.4, "step", 1.0), JumpDown(0.6, "step", 2.4), JumpDown(0.9, "leap", 1.6), JumpDown(1.3, "jump", 1.2)]
+ROOM = [ForwardJump(0.4, "step", 1.0), ForwardJump(0.6, "step", 2.4), ForwardJump(0.9, "leap", 1.6), ForwardJump(1.3, "jump", 1.2)]
 
 
 def _take_off_and_landing(script: Script, height: float) -> tuple[float, float]:
@@ -23,8 +23,8 @@ def _take_off_and_landing(script: Script, height: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("make", ROOM, ids=lambda m: m.style)
-def test_the_pelvis_falls_as_a_stone_between_take_off_and_landing(make: JumpDown) -> None:
-    script = jump_down("down", make)
+def test_the_pelvis_falls_as_a_stone_between_take_off_and_landing(make: ForwardJump) -> None:
+    script = forward_jump("down", make)
     leaves, lands = _take_off_and_landing(script, make.height)
     keys = [k for k in script.keys if leaves - 1e-6 <= k.time <= lands + 1e-6]
     times, heights, along = (np.array([getattr(k, name) for k in keys]) for name in ("time", "z", "x"))
@@ -37,8 +37,8 @@ def test_the_pelvis_falls_as_a_stone_between_take_off_and_landing(make: JumpDown
 @pytest.mark.parametrize("heading", [-0.4, 0.0, 0.4])
 @pytest.mark.parametrize("style", ["leap", "jump"])
 def test_the_last_foot_is_at_the_edge_and_the_first_beyond_the_ditch(gap: int, heading: float, style) -> None:
-    make = JumpDown(0.6, style, 1.0, gap=gap, heading=heading)
-    script = jump_down("down", make)
+    make = ForwardJump(0.6, style, 1.0, gap=gap, heading=heading)
+    script = forward_jump("down", make)
     sole = Anatomy.of(humanoid()).sole[:, :2]
 
     def corners(step) -> np.ndarray:
@@ -55,21 +55,21 @@ def test_the_last_foot_is_at_the_edge_and_the_first_beyond_the_ditch(gap: int, h
 def test_knees_bend_deeper_after_a_higher_fall() -> None:
     lowest = []
     for height in (0.5, 0.9, 1.3):
-        script = jump_down("down", JumpDown(height, "leap"))
+        script = forward_jump("down", ForwardJump(height, "leap"))
         _, lands = _take_off_and_landing(script, height)
         lowest.append(min(k.z for k in script.keys if lands < k.time < lands + 0.4))
     assert lowest[0] > lowest[1] > lowest[2] > 0.35
 
 
 def test_a_walk_is_not_broken_by_a_step_down() -> None:
-    make = JumpDown(0.45, "step", 1.3, 1.3)
-    root = draft(jump_down("down", make), humanoid()).start.root_pos
+    make = ForwardJump(0.45, "step", 1.3, 1.3)
+    root = draft(forward_jump("down", make), humanoid()).start.root_pos
     assert float((root[10:, 0] - root[:-10, 0]).min()) * 3 > 0.7 * make.speed
 
 
 def test_feet_come_down_on_their_toes() -> None:
-    make = JumpDown(0.9, "jump", 1.2)
-    script = jump_down("down", make)
+    make = ForwardJump(0.9, "jump", 1.2)
+    script = forward_jump("down", make)
     held = draft(script, humanoid()).held
     first = math.ceil(_take_off_and_landing(script, make.height)[1] * 30 - 1e-6)
     assert held[first - 1].tolist() == [0.0] * 6
@@ -80,7 +80,7 @@ def test_feet_come_down_on_their_toes() -> None:
 
 
 def test_a_turned_script_is_the_same_seen_by_who_turned() -> None:
-    script = jump_down("down", JumpDown(0.8, turn=0.3))
+    script = forward_jump("down", ForwardJump(0.8, turn=0.3))
     other = turned(script, 0.5)
 
     def seen(x: float, y: float) -> complex:
