@@ -137,7 +137,9 @@ def test_a_hand_far_from_the_shoulder_asks_much_of_it_and_of_the_waist_and_nothi
     torques = _torques(force, at, pose, acceleration)
     wanted = 0.3 * humanoid().mass * 9.81
     for name, torque in torques.items():
-        assert torque == pytest.approx(wanted if name in ("left_upper_arm", "left_lower_arm", "torso") else 0.0, rel=1e-3, abs=0.1)
+        assert torque == pytest.approx(
+            wanted if name in ("left_upper_arm", "left_lower_arm", "torso") else 0.0, rel=1e-3, abs=0.1
+        )
 
 
 def test_a_hinge_bears_what_does_not_turn_it() -> None:
@@ -158,8 +160,8 @@ def test_speed_costs_a_motor_nothing_and_acceleration_what_the_step_adds_to_the_
 
 def test_the_limits_are_those_of_the_simulated_body() -> None:
     contract = Contract()
-    assert mechanics.TORQUE_SCALE == contract.torque_scale
-    assert mechanics.TIMESTEP == pytest.approx(contract.timestep)
+    assert contract.torque_scale == mechanics.TORQUE_SCALE
+    assert pytest.approx(contract.timestep) == mechanics.TIMESTEP
     assert contract.damping_in_limit and contract.damping_as_inertia
     assert MechanicsSettings().torque < contract.torque_scale
     model, motors = build_model(humanoid(), contract), mechanics.joint_motors(humanoid())
@@ -177,7 +179,10 @@ def test_torques_are_those_of_the_simulators_inverse_dynamics() -> None:
     model, generator, fps = build_model(character, contract), np.random.default_rng(3), 200.0
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     data, motors = mujoco.MjData(model), mechanics.joint_motors(character)
-    start, rate = standing_qpos(character, torch.tensor([[0.3, -0.2, 1.0]]))[0].double().numpy(), generator.normal(0, 1.0, model.nv)
+    start, rate = (
+        standing_qpos(character, torch.tensor([[0.3, -0.2, 1.0]]))[0].double().numpy(),
+        generator.normal(0, 1.0, model.nv),
+    )
     mujoco.mj_integratePos(model, start, generator.normal(0, 0.4, model.nv), 1.0)
     acceleration = generator.normal(0, 20.0, model.nv)
     frames = []
@@ -201,10 +206,15 @@ def test_torques_are_those_of_the_simulators_inverse_dynamics() -> None:
         row = model.body(character.names[body]).id
         mujoco.mj_applyFT(model, data, weight * force[0, 0, k].numpy(), np.zeros(3), at[0, 0, k].numpy(), row, pushed)
     inner = BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1])
-    doubles = motors._replace(**{name: getattr(motors, name).double() for name in ("parts", "masses", "axis", "limit", "armature")})
-    torques = mechanics.joint_torques(
-        force, at, load, points[:, 1:-1], inner, mechanics.angular_acceleration(pose.rot, fps), doubles
-    )[0, 0] * weight
+    doubles = motors._replace(
+        **{name: getattr(motors, name).double() for name in ("parts", "masses", "axis", "limit", "armature")}
+    )
+    torques = (
+        mechanics.joint_torques(force, at, load, points[:, 1:-1], inner, mechanics.angular_acceleration(pose.rot, fps), doubles)[
+            0, 0
+        ]
+        * weight
+    )
     wanted = data.qfrc_inverse - pushed
     for row, torque in zip(motors.joint.tolist(), torques.tolist(), strict=True):
         first, count = model.body(character.names[row]).dofadr[0], model.body(character.names[row]).dofnum[0]

@@ -75,7 +75,9 @@ class Climb:
         if self.run_up and (self.height <= STANDING_REACH or self.stand is not None):
             raise SettingsError(f"a run-up is made at ledges over {STANDING_REACH} m and not from a stand")
         if self.stand is not None and not NEAREST <= self.stand <= FARTHEST:
-            raise SettingsError(f"a climb does not begin {self.stand} m before the wall: one stands {NEAREST} to {FARTHEST} m away")
+            raise SettingsError(
+                f"a climb does not begin {self.stand} m before the wall: one stands {NEAREST} to {FARTHEST} m away"
+            )
 
     @property
     def pace(self) -> Pace:

@@ -6,7 +6,7 @@ jump    both feet gather at the edge, a short crouch, off both, onto both
 
 All is written along the way and then turned by the heading. The flight is a parabola of the pelvis,
 
-    z(t) = z_0 + w t - g t^2 / 2        from z_0 at the edge to z_1, a leg over the ground that is bent the more, the higher it is,
+    z(t) = z_0 + w t - g t^2 / 2        from z_0 at the edge to z_1, a nearly straight leg over ground, or a bent one on a box,
 
 and the knees bend the deeper the faster (v_1 = g T - w) the ground is met: stopping within s m asks for v_1^2 / 2 g s weights
 over one's own, so s grows with v_1 from a step's 0.1 m to a crouch of 0.4 m, and lasts 2 s / v_1.
@@ -208,6 +208,8 @@ def _flight(make: ForwardJump, start: tuple[float, float], along: float, up: flo
     foot = other(make.side)
     need = _over_the_ditch(make, SIGN[foot] * 0.10) - start[0] + (0.0 if make.style == "step" else 0.10)
     leg = _LEG - _TUCK * max(-make.height, 0.0)
+    if make.skill == "gap_jump":
+        up = max(up, 0.4 if make.style == "step" else 0.9)
     while True:
         reach = 0.10 + (0.10 if make.style == "step" else 0.12) * along
         low = math.sqrt(leg**2 - reach**2)

@@ -14,7 +14,7 @@ import torch
 from parc.author.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.draft import draft
-from parc.author.forward_jump import JumpStyle, ForwardJump, forward_jump
+from parc.author.forward_jump import ForwardJump, JumpStyle, forward_jump
 from parc.author.quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.run_jump import RunJump, run_jump
 from parc.author.script import Script, Side
@@ -65,12 +65,16 @@ def random_scripts(count: int, seed: int, skills: Sequence[str] = SKILLS) -> lis
 def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
     """Plain ones over the range of heights, the same at all times: what a change of the rules is judged by."""
     scripts = [climb(f"climb_{h:g}", Climb(h)) for h in (1.0, 1.2, 1.5, 1.8, 2.0)]
+    scripts += [climb("run_up_climb_1.9", Climb(1.9, run_up=True))]
     scripts += [descend(f"climb_down_{h:g}", Descend(h)) for h in (1.4, 1.45)]
     scripts += [descend(f"hang_drop_{h:g}", Descend(h, drops=True)) for h in (1.4, 1.7, 2.0)]
     scripts += [forward_jump(f"step_down_{h:g}", ForwardJump(h, "step", v, v)) for h, v in ((0.35, 1.1), (0.55, 2.0))]
     downs: tuple[tuple[float, JumpStyle, float, int], ...] = ((0.7, "leap", 1.2, 0), (1.0, "leap", 2.2, 2), (1.3, "leap", 1.6, 0),
                                                              (0.8, "jump", 1.1, 0), (1.3, "jump", 1.3, 1))  # fmt: skip
     scripts += [forward_jump(f"jump_down_{style}_{h:g}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in downs]
+    across: Sequence[tuple[float, JumpStyle, float, int]] = ((-0.6, "jump", 1.0, 0), (-0.4, "leap", 2.0, 0), (0.0, "jump", 1.2, 3),
+                                                              (0.0, "step", 2.8, 4), (0.0, "leap", 3.2, 5))  # fmt: skip
+    scripts += [forward_jump(f"jump_{style}_{h:g}_{gap}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in across]
     scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
     scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
     scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]

@@ -16,8 +16,6 @@ self_frames  share of frames with two bodies more than 1 cm inside each other, %
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import torch
-
 from parc.author.mechanics import TORQUE_SCALE, Effort
 from parc.character import rotation
 from parc.character.character import Character

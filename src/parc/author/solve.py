@@ -240,9 +240,7 @@ class Solve:
             optimiser.step()
             schedule.step()
         share = (self.torque.detach() / self.motors.limit).amax(-1) * self.valid[:, 2:]
-        self.efforts = [
-            Effort(*row) for row in zip(terms["force"].detach().sqrt().tolist(), share.amax(1).tolist(), strict=True)
-        ]
+        self.efforts = [Effort(*row) for row in zip(terms["force"].detach().sqrt().tolist(), share.amax(1).tolist(), strict=True)]
 
     def motions(self) -> list[Motion]:
         with torch.no_grad():
