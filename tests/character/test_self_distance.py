@@ -9,7 +9,7 @@ from parc.character import BodyPose, Box, Sphere, forward_kinematics, humanoid, 
 from parc.character.character import Body, Character
 from parc.character.mirror import mirror_joint_rotations, mirror_positions
 from parc.character.pose import dof_to_joints
-from parc.character.self_distance import self_depth, self_pairs
+from parc.character.self_distance import NearPairs, self_depth, self_pairs
 from parc.motion.qpos import frames_to_qpos, state_layout
 from parc.physics.contract import Contract
 from parc.physics.model import add_character, compile_spec, new_spec
@@ -177,6 +177,31 @@ def test_kinds_of_poses_agree(character):
     assert torch.allclose(
         self_depth(character, BodyPose(pose.pos.unflatten(0, (2, 3)), pose.rot.unflatten(0, (2, 3)))), depth.unflatten(0, (2, 3))
     )
+
+
+def test_near_pairs_are_those_that_were_near(character):
+    """Moved a little, their depths are those of all; a pair that was far is not among them."""
+    root_pos, root_rot, joint_rot = (x.unflatten(0, (3, 4)) for x in random_pose(character, 12))
+    pose = forward_kinematics(character, root_pos, root_rot, joint_rot)
+    among = torch.ones(3, 4, dtype=torch.bool)
+    among[1, 2] = False
+    near = NearPairs(character, pose, 0.05, among)
+    assert set(near.frame.tolist()) <= set(range(12)) - {6}
+    assert len(near.frame) < 0.5 * 12 * len(self_pairs(character))
+    turn = rotation.from_exp(0.01 * torch.ones(3, dtype=torch.float64))
+    moved = forward_kinematics(character, root_pos + 1.0, root_rot, rotation.multiply(turn, joint_rot))
+    depth = self_depth(character, moved).amax(-1).clamp_min(0).flatten()
+    depth[6] = 0.0
+    found = torch.zeros(12, dtype=torch.float64).scatter_reduce(0, near.frame, near.depth(moved), "amax")
+    assert (depth > 0.01).sum() > 3
+    assert torch.allclose(found, depth, atol=1e-9)
+    kinds = BodyPose(moved.pos, rotation.to_matrix(moved.rot))
+    assert torch.allclose(near.depth(kinds), near.depth(moved), atol=1e-12)
+
+
+def test_nothing_near_is_no_depth():
+    pose = forward_kinematics(humanoid(), torch.zeros(2, 3), rotation.identity((2,)), rotation.identity((2, 14)))
+    assert NearPairs(humanoid(), pose, 0.0).depth(pose).shape == (0,)
 
 
 def test_coinciding_centres_have_a_finite_gradient():

@@ -77,6 +77,48 @@ def test_provenance_tells_the_losses(corrected: list[Clip]) -> None:
     assert corrected[0].provenance.edits[-1] == "correct"
 
 
+@pytest.fixture(scope="module")
+def crossed(walk: Clip) -> Clip:
+    """The walk with its thighs turned in, until the legs are in each other, and its elbows bent the wrong way."""
+    dof = joints_to_dof(BODY, walk.motion.joint_rot)
+    for side, sign in (("right", 1), ("left", -1)):
+        dof[:, BODY.dof_start[BODY.index(f"{side}_thigh")]] += 0.11 * sign
+        dof[:, BODY.dof_start[BODY.index(f"{side}_lower_arm")]] -= 0.5 * sign
+    return replace(walk, motion=replace(walk.motion, joint_rot=dof_to_joints(BODY, dof)))
+
+
+def test_bodies_leave_each_other_and_joints_come_back(crossed: Clip) -> None:
+    before, after, papers = measure_clips(
+        [
+            crossed,
+            *(
+                optimise([crossed], BODY, replace(s, iterations=150, step_size=0.004))[0]
+                for s in (QUICK, OptimiseSettings.paper())
+            ),
+        ],
+        BODY,
+    )
+    assert before["self_pen_frames"] > 15 and before["self_pen_mm"] > 5 and before["joint_limit_frames"] > 90
+    assert after["self_pen_frames"] < 3 and after["self_pen_mm"] < 0.5 and after["joint_limit_frames"] == 0
+    assert papers["self_pen_frames"] > 15 and papers["joint_limit_frames"] > 90
+
+
+def test_the_papers_objective_has_the_papers_terms(sunk: Clip) -> None:
+    problem = Correction(ClipBatch.stack([sunk], BODY), OptimiseSettings.paper())
+    change = 0.01 * torch.randn(problem.change.shape, generator=torch.Generator().manual_seed(0))
+    terms = problem.terms(change)
+    expected = terms["regularisation"] + 1000 * (terms["penetration"] + terms["contact"] + terms["jerk"])
+    assert all(terms[name].sum() > 0 for name in ("smoothness", "sliding", "anchor"))
+    torch.testing.assert_close(problem.weighted(change), expected.sum())
+
+
+def test_self_penetration_is_summed_over_the_pairs_of_each_clip(crossed: Clip, walk: Clip) -> None:
+    batch = ClipBatch.stack([crossed, replace(walk, motion=walk.motion.slice(0, 20)), crossed], BODY)
+    found = Correction(batch, replace(QUICK, self_margin=0.0)).terms()["self_penetration"]
+    assert found[1] < 0.01 * found[0]
+    torch.testing.assert_close(found, (batch.self_depth.clamp_min(0).sum(-1) * batch.valid).sum(1), atol=1e-4, rtol=1e-5)
+
+
 def test_jerk_term_is_zero_below_the_limit_and_linear_above() -> None:
     pos = torch.zeros(1, 8, 1, 3, dtype=torch.float64)
     valid = torch.ones(1, 8, dtype=torch.float64)

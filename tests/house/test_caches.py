@@ -48,7 +48,7 @@ def test_a_forgetful_cache_is_told_from_others() -> None:
     [
         lambda k: kinematics._levels(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).back,
         lambda k: kinematics._tree(replace(humanoid(), name=f"h{k}"), CPU)[0],
-        lambda k: self_distance._tables(replace(humanoid(), name=f"h{k}"), ((2, 5),), CPU, torch.float32).centre,
+        lambda k: self_distance._tables(replace(humanoid(), name=f"h{k}"), ((2, 5),), CPU, torch.float32).turn,
         lambda k: pose._kinds(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).balls,
         lambda k: mirror._swap(replace(humanoid(), name=f"h{k}"), CPU),
         lambda k: qpos._tables(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).ball_dof,

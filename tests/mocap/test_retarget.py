@@ -1,9 +1,11 @@
 """Retargeting a character's own joints gives back its motion."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
-from parc.character import Character, forward_kinematics, rotation
+from parc.character import Character, forward_kinematics, rotation, self_depth
 from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.dataset.clip import Clip
 from parc.mocap.anatomy import Anatomy
@@ -79,3 +81,19 @@ def test_hinges_stay_hinges_and_limits_are_kept(character: Character) -> None:
     pos, body = got.body_poses(character).pos.numpy(), Anatomy.of(character).body
     for place in ("left_ankle", "right_ankle", "left_wrist", "right_wrist"):
         assert np.linalg.norm(pos[:, body[place]] - take.landmarks[place], axis=-1).mean() < 0.015
+
+
+def test_bodies_stay_out_of_each_other(character: Character, flat_walk: Clip) -> None:
+    """Landmarks of a walk with its legs turned in, so that they go through each other."""
+    motion = flat_walk.motion.slice(0, 40)
+    dof = joints_to_dof(character, motion.joint_rot)
+    for side, sign in (("right", 1), ("left", -1)):
+        dof[:, character.dof_start[character.index(f"{side}_thigh")]] += 0.11 * sign
+    crossed = replace(motion, joint_rot=dof_to_joints(character, dof))
+    take = fitted(character, crossed)
+    free, kept = (retarget([take], character, FitSettings(self_penetration=w))[0] for w in (0.0, FitSettings().self_penetration))
+    deepest = [self_depth(character, m.body_poses(character)).amax(-1) for m in (crossed, free, kept)]
+    assert (deepest[0] > 0.02).float().mean() > 0.1 and (deepest[1] > 0.02).float().mean() > 0.1
+    assert deepest[2].max() < 0.005
+    away = kept.body_poses(character).pos - crossed.body_poses(character).pos
+    assert float(away.norm(dim=-1).mean()) < 0.02

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import torch
 
+from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.track.screen import ScreenSettings, screen_clip, screen_clips
@@ -16,6 +17,18 @@ def test_a_clip_pushed_into_a_box_is_refused_with_the_depth(character: Character
     heights[:, :] = 0.2
     refusal = screen_clip(character, replace(squat, terrain=squat.terrain.with_heights(heights)), ScreenSettings())
     assert refusal is not None and "0.2" in refusal.reason and "inside the ground" in refusal.reason
+
+
+def test_bodies_in_each_other_are_refused_with_the_depth(character: Character, squat: Clip) -> None:
+    """For a few frames one thigh hangs down and the other goes through it."""
+    rot = squat.motion.joint_rot.clone()
+    for side, angle in (("right", 0.6), ("left", 0.0)):
+        rot[12:18, character.index(f"{side}_thigh") - 1] = rotation.from_exp(torch.tensor([angle, 0.0, 0.0]))
+    clip = replace(squat, motion=replace(squat.motion, joint_rot=rot))
+    loose = ScreenSettings(joint_speed=1e3, body_step=9.0)
+    refusal = screen_clip(character, clip, loose)
+    assert refusal is not None and "m inside each other at frame 1" in refusal.reason and "0.1 is the limit" in refusal.reason
+    assert screen_clip(character, clip, replace(loose, self_depth=0.2)) is None
 
 
 def test_a_teleport_is_refused_at_its_frame(character: Character, squat: Clip) -> None:

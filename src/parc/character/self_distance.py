@@ -8,20 +8,21 @@ theorem: their depth is exact (the shortest way out), their distance is a lower 
 The nearest points are found without gradient and the distance is that of these points, held fixed on their shapes: since a
 nearest point cannot be improved, this has the gradient of the distance (exact wherever the distance is). Shapes are
 compared kind by kind, all pairs at once; the index tensors live on the device, so nothing is copied from the host inside a
-captured CUDA graph.
+captured CUDA graph. Where a motion is moved a little many times, `NearPairs` compares only what was near at first.
 """
 
 import itertools
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.character.shape import Box, Capsule, Shape
+from parc.character.shape import Box, Capsule, Shape, Vector
 
 Pairs = tuple[tuple[int, int], ...]
 _ROUND = 1e-12
@@ -61,13 +62,44 @@ def self_depth(character: Character, pose: BodyPose) -> Tensor:
     return _depth(_tables(character, self_pairs(character), pose.pos.device, pose.pos.dtype), pose)
 
 
+class NearPairs:
+    """Depths of the shapes alone that are near each other in given poses: a hundredth of all, for a motion that moves little.
+
+    Its lists are made once and on the device, so a captured CUDA graph may read them as long as this lives.
+    """
+
+    def __init__(self, character: Character, pose: BodyPose, reach: float, among: Tensor | None = None) -> None:
+        """Shapes less than `reach` m apart, in the frames `among` [...] (bool) of poses [..., B, 3]."""
+        t = _tables(character, self_pairs(character), pose.pos.device, pose.pos.dtype)
+        with torch.no_grad():
+            near = (_compare(t, _place(t, pose)) > -reach).flatten(0, -2)
+            if among is not None:
+                near &= among.reshape(-1, 1)
+            kinds = near.split([len(t.round_radius), len(t.edge_radius), len(t.box_pairs[0])], -1)
+            (at, k), (at_box, e), (at_boxes, b) = (kind.nonzero().unbind(-1) for kind in kinds)
+        rounds, boxes = len(t.round_body), len(t.box_body)
+        self.frame = torch.cat([at, at_box, at_boxes])
+        """[M] frame of each depth, of all frames in one row"""
+        self._tables = t._replace(
+            round_pairs=(at * rounds + t.round_pairs[0][k], at * rounds + t.round_pairs[1][k]),
+            round_radius=t.round_radius[k],
+            half_square=(t.half_square[0][k], t.half_square[1][k]),
+            half_product=t.half_product[k],
+            edge_pairs=(at_box * rounds + t.edge_pairs[0][e], at_box * boxes + t.edge_pairs[1][e]),
+            edge_radius=t.edge_radius[e],
+            edge_half=t.edge_half[:, e],
+            box_pairs=(at_boxes * boxes + t.box_pairs[0][b], at_boxes * boxes + t.box_pairs[1][b]),
+            box_half=(t.box_half[0][:, b], t.box_half[1][:, b]),
+        )
+
+    def depth(self, pose: BodyPose) -> Tensor:
+        """[M] m, positive inside, in poses of the shape given at first."""
+        return _compare(self._tables, _place(self._tables, pose).in_one_row())
+
+
 class _Tables(NamedTuple):
     round_body: Tensor
     """[S] body of each sphere and capsule"""
-    centre: Tensor
-    """[S, 3] in the body frame"""
-    half_axis: Tensor
-    """[S, 3] from the centre to an end, zero for spheres"""
     round_pairs: tuple[Tensor, Tensor]
     """[K] rows of spheres and capsules to compare"""
     round_radius: Tensor
@@ -78,10 +110,9 @@ class _Tables(NamedTuple):
     """[K] their product, a little more: parallel segments meet in the middle"""
     box_body: Tensor
     """[X] body of each box"""
-    box_centre: Tensor
-    """[X, 3]"""
-    box_turn: Tensor
-    """[X, 3, 3] its axes in the body frame, as columns"""
+    turn: Tensor
+    """[9B, 3 (2S + 4X)] the bodies' rotation matrices, flattened, times this: centres and half axes of segments, centres and axes
+    of boxes, all turned; first the x of all, then y, then z"""
     edge_pairs: tuple[Tensor, Tensor]
     """[L] rows of spheres or capsules, and of boxes to compare them with"""
     edge_radius: Tensor
@@ -91,7 +122,7 @@ class _Tables(NamedTuple):
     box_pairs: tuple[Tensor, Tensor]
     """[M] rows of boxes to compare"""
     box_half: tuple[Tensor, Tensor]
-    """[M, 3]"""
+    """[3, M]"""
     by_pair: Tensor
     """[P, R] comparisons of each pair of bodies, the last repeated to fill up"""
 
@@ -125,9 +156,24 @@ def _tables(character: Character, pairs: Pairs, device: torch.device, dtype: tor
     def numbers(values: list, *shape: int) -> Tensor:
         return torch.tensor(values, device=device, dtype=dtype).reshape(len(values), *shape)
 
-    def turn(box: Box) -> list[float]:
-        return rotation.to_matrix(torch.tensor(box.rotation, dtype=torch.float64)).flatten().tolist()
+    def attached(to: list[tuple[int, Vector]]) -> np.ndarray:
+        """[9B, 3, n] of vectors in their bodies' frames."""
+        turn = np.zeros((len(character), 3, 3, 3, len(to)))
+        for k, (body, vector) in enumerate(to):
+            for axis in range(3):
+                turn[body, axis, :, axis, k] = vector
+        return turn.reshape(9 * len(character), 3, len(to))
 
+    axes = [(body, axis) for column in range(3) for body, s in boxes for axis in [_axis(s, column)]]
+    turn = np.concatenate(
+        [
+            attached([(body, _centre(s)) for body, s in rounds]),
+            attached([(body, _half_axis(s)) for body, s in rounds]),
+            attached([(body, s.centre) for body, s in boxes]),
+            attached(axes),
+        ],
+        -1,
+    )
     with torch.inference_mode(False):  # the cache outlives the caller's mode, and inference tensors cannot take part in autograd
         half_axis = numbers([_half_axis(s) for _, s in rounds], 3)
         radius, half = numbers([s.radius for _, s in rounds]), numbers([s.half for _, s in boxes], 3)
@@ -137,20 +183,17 @@ def _tables(character: Character, pairs: Pairs, device: torch.device, dtype: tor
         square = (half_axis[first].square().sum(-1).clamp_min(1e-9), half_axis[second].square().sum(-1).clamp_min(1e-9))
         return _Tables(
             round_body=index([body for body, _ in rounds]),
-            centre=numbers([_centre(s) for _, s in rounds], 3),
-            half_axis=half_axis,
             round_pairs=(first, second),
             round_radius=radius[first] + radius[second],
             half_square=square,
             half_product=square[0] * square[1] * (1 + 1e-6),
             box_body=index([body for body, _ in boxes]),
-            box_centre=numbers([s.centre for _, s in boxes], 3),
-            box_turn=numbers([turn(s) for _, s in boxes], 3, 3),
+            turn=torch.tensor(turn.reshape(len(turn), -1), device=device, dtype=dtype),
             edge_pairs=(segment, box),
             edge_radius=radius[segment],
             edge_half=half[box].mT.contiguous(),
             box_pairs=(one, other),
-            box_half=(half[one], half[other]),
+            box_half=(half[one].mT.contiguous(), half[other].mT.contiguous()),
             by_pair=index([r[min(k, len(r) - 1)] for r in rows for k in range(widest)]).reshape(len(rows), widest),
         )
 
@@ -163,70 +206,108 @@ def _rigid(character: Character) -> list[int]:
     return rigid
 
 
-def _centre(shape: Shape) -> tuple[float, ...]:
-    if isinstance(shape, Capsule):
-        return tuple(0.5 * (a + b) for a, b in zip(shape.start, shape.end, strict=True))
-    return shape.centre
+def _axis(box: Box, column: int) -> Vector:
+    x, y, z = rotation.to_matrix(torch.tensor(box.rotation, dtype=torch.float64))[:, column].tolist()
+    return x, y, z
 
 
-def _half_axis(shape: Shape) -> tuple[float, ...]:
-    if isinstance(shape, Capsule):
-        return tuple(0.5 * (b - a) for a, b in zip(shape.start, shape.end, strict=True))
-    return (0.0, 0.0, 0.0)
+def _centre(shape: Shape) -> Vector:
+    return _between(shape.start, shape.end, 0.5, 0.5) if isinstance(shape, Capsule) else shape.centre
+
+
+def _half_axis(shape: Shape) -> Vector:
+    return _between(shape.start, shape.end, -0.5, 0.5) if isinstance(shape, Capsule) else (0.0, 0.0, 0.0)
+
+
+def _between(start: Vector, end: Vector, a: float, b: float) -> Vector:
+    (ax, ay, az), (bx, by, bz) = start, end
+    return a * ax + b * bx, a * ay + b * by, a * az + b * bz
+
+
+class _Placed(NamedTuple):
+    """Shapes in the world."""
+
+    centre: Tensor
+    """[..., 3, S] of segments"""
+    half_axis: Tensor
+    """[..., 3, S]"""
+    box_centre: Tensor
+    """[..., 3, X]"""
+    box_turn: Tensor
+    """[..., 3, 3, X] a box's axes are its columns"""
+
+    def in_one_row(self) -> "_Placed":
+        """All frames' shapes side by side, [3, frames S] and so on."""
+        centre, half_axis, box_centre = (v.movedim(-2, 0).flatten(1) for v in self[:3])
+        return _Placed(centre, half_axis, box_centre, self.box_turn.movedim((-3, -2), (0, 1)).flatten(2))
+
+
+def _place(t: _Tables, pose: BodyPose) -> _Placed:
+    """One matrix product for all shapes, as in `surface.world_points`."""
+    turns = rotation.to_matrix(pose.rot) if pose.rot.shape[-1] == 4 else pose.rot
+    with torch.autocast(pose.pos.device.type, enabled=False):
+        turned = (turns.reshape(-1, t.turn.shape[0]) @ t.turn).unflatten(-1, (3, -1))
+    rounds, boxes = len(t.round_body), len(t.box_body)
+    centre, half_axis, box_centre, box_turn = turned.reshape(*pose.pos.shape[:-2], *turned.shape[1:]).split(
+        [rounds, rounds, boxes, 3 * boxes], -1
+    )
+    origin = pose.pos.mT
+    return _Placed(
+        origin.index_select(-1, t.round_body) + centre,
+        half_axis,
+        origin.index_select(-1, t.box_body) + box_centre,
+        box_turn.unflatten(-1, (3, boxes)),
+    )
+
+
+def _compare(t: _Tables, placed: _Placed) -> Tensor:
+    """[..., C] depth of every comparison: of spheres and capsules, of them with boxes, of boxes."""
+    found = [_between_rounds(t, placed)]
+    if len(t.edge_radius):
+        found.append(_round_in_box(t, placed))
+    if len(t.box_pairs[0]):
+        found.append(_between_boxes(t, placed))
+    return torch.cat(found, -1)
 
 
 def _depth(t: _Tables, pose: BodyPose) -> Tensor:
     """[..., P]"""
-    turns = rotation.to_matrix(pose.rot) if pose.rot.shape[-1] == 4 else pose.rot
-    of_round = turns.index_select(-3, t.round_body)
-    centre = (pose.pos.index_select(-2, t.round_body) + (of_round * t.centre.unsqueeze(-2)).sum(-1)).mT.contiguous()
-    half_axis = (of_round * t.half_axis.unsqueeze(-2)).sum(-1).mT.contiguous()
-    found = [_between_rounds(t, centre, half_axis)]
-    if len(t.edge_radius) + len(t.box_pairs[0]):
-        of_box = turns.index_select(-3, t.box_body)
-        box_centre = pose.pos.index_select(-2, t.box_body) + (of_box * t.box_centre.unsqueeze(-2)).sum(-1)
-        box_turn = rotation.matrix_multiply(of_box, t.box_turn)
-        if len(t.edge_radius):
-            found.append(_round_in_box(t, centre, half_axis, box_centre, box_turn))
-        if len(t.box_pairs[0]):
-            found.append(_between_boxes(t, box_centre, box_turn))
-    each = torch.cat(found, -1)
-    return each.index_select(-1, t.by_pair.flatten()).unflatten(-1, tuple(t.by_pair.shape)).amax(-1)
+    rows = _compare(t, _place(t, pose)).index_select(-1, t.by_pair.flatten())
+    return rows.unflatten(-1, tuple(t.by_pair.shape)).amax(-1)
 
 
-def _between_rounds(t: _Tables, centre: Tensor, half_axis: Tensor) -> Tensor:
-    """[..., K] of segments [..., 3, S] with radii.
-
-    |r + u h - v k| is least at u, v in [-1, 1]: the minimum of both over u alone, then v for this u, then u for this v.
-    """
+def _between_rounds(t: _Tables, placed: _Placed) -> Tensor:
+    """[..., K] of segments with radii."""
     first, second = t.round_pairs
-    r = centre.index_select(-1, first) - centre.index_select(-1, second)
-    h, k = half_axis.index_select(-1, first), half_axis.index_select(-1, second)
-    with torch.no_grad():
-        hh, kk = t.half_square
-        hk, hr, kr = (h * k).sum(-2), (h * r).sum(-2), (k * r).sum(-2)
-        u = ((hk * kr - hr * kk) / (t.half_product - hk * hk)).clamp(-1, 1)
-        v = ((hk * u + kr) / kk).clamp(-1, 1)
-        u = ((hk * v - hr) / hh).clamp(-1, 1)
+    r = placed.centre.index_select(-1, first) - placed.centre.index_select(-1, second)
+    h, k = placed.half_axis.index_select(-1, first), placed.half_axis.index_select(-1, second)
+    u, v = _nearest_on_segments(t, r.detach(), h.detach(), k.detach())
     gap = r + u.unsqueeze(-2) * h - v.unsqueeze(-2) * k
     return t.round_radius - (gap.square().sum(-2) + _ROUND).sqrt()
 
 
-def _round_in_box(t: _Tables, centre: Tensor, half_axis: Tensor, box_centre: Tensor, box_turn: Tensor) -> Tensor:
-    """[..., L] of segments [..., 3, S] with radii, and boxes [..., X, 3] turned by [..., X, 3, 3]."""
+def _nearest_on_segments(t: _Tables, r: Tensor, h: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    """u, v [..., K] in [-1, 1] where |r + u h - v k| is least: u with v free, then v for this u, then u for this v."""
+    hh, kk = t.half_square
+    hk, hr, kr = (h * k).sum(-2), (h * r).sum(-2), (k * r).sum(-2)
+    u = ((hk * kr - hr * kk) / (t.half_product - hk * hk)).clamp(-1, 1)
+    v = ((hk * u + kr) / kk).clamp(-1, 1)
+    return ((hk * v - hr) / hh).clamp(-1, 1), v
+
+
+def _round_in_box(t: _Tables, placed: _Placed) -> Tensor:
+    """[..., L] of segments with radii, and boxes."""
     segment, box = t.edge_pairs
-    axes = box_turn.movedim(-3, -1).index_select(-1, box)
-    between = centre.index_select(-1, segment) - box_centre.mT.index_select(-1, box)
-    middle = (axes * between.unsqueeze(-2)).sum(-3)
-    half = (axes * half_axis.index_select(-1, segment).unsqueeze(-2)).sum(-3)
-    with torch.no_grad():
-        u = _nearest_on_segment(middle, half, t.edge_half)
+    turn = placed.box_turn.index_select(-1, box)
+    middle = _into(turn, placed.centre.index_select(-1, segment) - placed.box_centre.index_select(-1, box))
+    half = _into(turn, placed.half_axis.index_select(-1, segment))
+    u = _nearest_in_box(middle.detach(), half.detach(), t.edge_half)
     beyond = (middle + u.unsqueeze(-2) * half).abs() - t.edge_half
     outside = (beyond.clamp_min(0).square().sum(-2) + _ROUND).sqrt()
     return t.edge_radius - outside - beyond.amax(-2).clamp_max(0)
 
 
-def _nearest_on_segment(middle: Tensor, half: Tensor, box: Tensor) -> Tensor:
+def _nearest_in_box(middle: Tensor, half: Tensor, box: Tensor) -> Tensor:
     """u [..., L] in [-1, 1] where middle + u half [..., 3, L] is nearest to a box of half sizes [3, L] around the origin.
 
     The slope of the squared distance rises with u and is piecewise linear, with corners where the line crosses the planes of
@@ -249,29 +330,28 @@ def _nearest_on_segment(middle: Tensor, half: Tensor, box: Tensor) -> Tensor:
     return torch.where(first <= last, 0.5 * (first + last), crossing)
 
 
-def _between_boxes(t: _Tables, centre: Tensor, turn: Tensor) -> Tensor:
+def _between_boxes(t: _Tables, placed: _Placed) -> Tensor:
     """[..., M] by the separating axis theorem: three axes of each box and the nine cross products of their edges."""
     one, other = t.box_pairs
     a, b = t.box_half
-    turn_a, turn_b = turn.index_select(-3, one), turn.index_select(-3, other)
-    between = centre.index_select(-2, other) - centre.index_select(-2, one)
-    cosine = rotation.matrix_multiply(turn_a.mT, turn_b)
+    turn_a, turn_b = placed.box_turn.index_select(-1, one), placed.box_turn.index_select(-1, other)
+    between = placed.box_centre.index_select(-1, other) - placed.box_centre.index_select(-1, one)
+    cosine = (turn_a.unsqueeze(-2) * turn_b.unsqueeze(-3)).sum(-4)
     along_a, along_b = _into(turn_a, between), _into(turn_b, between)
     size = cosine.abs()
-    gap_a = along_a.abs() - a - (size * b.unsqueeze(-2)).sum(-1)
-    gap_b = along_b.abs() - b - (size * a.unsqueeze(-1)).sum(-2)
-    rows, columns = (size.roll(-1, -2), size.roll(-2, -2)), (size.roll(-1, -1), size.roll(-2, -1))
-    (a1, a2), (b1, b2) = ([x.roll(-1, -1), x.roll(-2, -1)] for x in (a, b))
-    apart = along_a.roll(-2, -1).unsqueeze(-1) * cosine.roll(-1, -2) - along_a.roll(-1, -1).unsqueeze(-1) * cosine.roll(-2, -2)
-    reach = (
-        a1.unsqueeze(-1) * rows[1] + a2.unsqueeze(-1) * rows[0] + b1.unsqueeze(-2) * columns[1] + b2.unsqueeze(-2) * columns[0]
-    )
+    gap_a = along_a.abs() - a - (size * b).sum(-2)
+    gap_b = along_b.abs() - b - (size * a.unsqueeze(-2)).sum(-3)
+    (a1, a2), (b1, b2) = ((x.roll(-1, -2), x.roll(-2, -2)) for x in (a, b))
+    apart = along_a.roll(-2, -2).unsqueeze(-2) * cosine.roll(-1, -3) - along_a.roll(-1, -2).unsqueeze(-2) * cosine.roll(-2, -3)
+    reach_a = a1.unsqueeze(-2) * size.roll(-2, -3) + a2.unsqueeze(-2) * size.roll(-1, -3)
+    reach_b = b1 * size.roll(-2, -2) + b2 * size.roll(-1, -2)
     sine = 1 - cosine.square()
     crossed = sine > _PARALLEL
-    gap_edges = torch.where(crossed, (apart.abs() - reach) / torch.where(crossed, sine, 1.0).sqrt(), -float("inf"))
-    return -torch.cat([gap_a, gap_b, gap_edges.flatten(-2)], -1).amax(-1)
+    gap_edges = (apart.abs() - reach_a - reach_b) / torch.where(crossed, sine, 1.0).sqrt()
+    gap_edges = torch.where(crossed, gap_edges, -float("inf")).flatten(-3, -2)
+    return -torch.cat([gap_a, gap_b, gap_edges], -2).amax(-2)
 
 
 def _into(turn: Tensor, v: Tensor) -> Tensor:
-    """World vectors [..., 3] in frames whose axes are the columns of turn [..., 3, 3]."""
-    return (turn * v.unsqueeze(-1)).sum(-2)
+    """World vectors [..., 3, L] in frames whose axes are the columns of turn [..., 3, 3, L]."""
+    return (turn * v.unsqueeze(-2)).sum(-3)

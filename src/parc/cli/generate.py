@@ -242,9 +242,20 @@ class Correct(Command):
         return {"out": str(self.out), "before": before, "after": after}
 
     def show(self, result: dict[str, Any]) -> None:
-        print(f"{'':<12}{'before':>12}{'after':>12}")
-        for key in ("tpl", "tcl", "pen_mm", "foot_skate", "foot_f1", "floating", "max_jerk", "hjf_paper"):
-            print(f"{key:<12}{result['before'][key]:12.4g}{result['after'][key]:12.4g}")
+        print(f"{'':<18}{'before':>12}{'after':>12}")
+        shown = (
+            "tpl",
+            "tcl",
+            "pen_mm",
+            "self_pen_mm",
+            "self_pen_frames",
+            "joint_limit_frames",
+            "foot_skate",
+            "foot_f1",
+            "floating",
+        )
+        for key in (*shown, "max_jerk", "hjf_paper"):
+            print(f"{key:<18}{result['before'][key]:12.4g}{result['after'][key]:12.4g}")
         print(f"written to {result['out']}")
 
 

@@ -23,6 +23,16 @@ def penetration(signed: Tensor, valid: Tensor) -> Tensor:
     return ((-signed).clamp_min(0).sum(-1) * valid).sum(1)
 
 
+def self_penetration(depth: Tensor, clip: Tensor, clips: int) -> Tensor:
+    """sum max(depth, 0) over shapes in each other; depths [M] m, each in one of so many clips [M]."""
+    return depth.new_zeros(clips).index_add(0, clip, depth.clamp_min(0))
+
+
+def straining(beyond: Tensor, valid: Tensor) -> Tensor:
+    """sum over joint coordinates of what they are outside of their ranges [N, T, D], rad."""
+    return (beyond.sum(-1) * valid).sum(1)
+
+
 def contact(body_distance: Tensor, contacts: Tensor, valid: Tensor) -> Tensor:
     """L_contact = sum_b c_b min_p |sd(p)|; least |sd| over each body's points [N, T, B]."""
     return ((contacts * body_distance).sum(-1) * valid).sum(1)

@@ -1,6 +1,9 @@
 """Kinematic correction: many clips at once are pulled out of the ground, onto their contacts and smoothed.
 
-    L = w_reg L_reg + w_pen L_pen + w_contact L_contact + w_jerk L_jerk  (+ smoothness, sliding, anchors)
+    L = w_reg L_reg + w_pen L_pen + w_contact L_contact + w_jerk L_jerk  (+ terms of our own)
+
+`OptimiseSettings.paper` has the paper's terms alone; a term without weight is not computed. Bodies are kept a little apart,
+since a physics in which they collide pushes what touches; those that are far from each other in the source are not compared.
 
 Unknowns are the change against the source: a shift and a turn of the root and one coordinate for each degree of freedom, so
 hinges stay hinges. One iteration is a fixed list of tensor operations without host sync; on CUDA it is captured once as a
@@ -15,8 +18,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from parc.character import rotation
 from parc.character.character import Character
-from parc.character.kinematics import forward_kinematics
+from parc.character.kinematics import BodyPose, forward_kinematics
+from parc.character.pose import beyond_limits
+from parc.character.self_distance import NearPairs
 from parc.character.surface import min_per_body, world_points
 from parc.correct import loss
 from parc.correct.anchor import find_anchors
@@ -49,10 +55,23 @@ class OptimiseSettings:
     """of contact patches"""
     anchor: float = 1000.0
     """of contact points of end effectors"""
+    self_penetration: float = 1000.0
+    """of bodies in each other"""
+    self_margin: float = 0.002
+    """m between bodies that counts as none"""
+    self_reach: float = 0.1
+    """m between bodies of the source beyond which they are not watched"""
+    limits: float = 300.0
+    """of joint coordinates outside of their ranges"""
     patience: int = 100
     """iterations without gain after which the step is cut, and at the fourth time the run ends; 0 never"""
     gain: float = 1e-2
     """least relative improvement of the batch's loss that counts"""
+
+    @classmethod
+    def paper(cls) -> "OptimiseSettings":
+        """The paper's objective, without the terms that were added here."""
+        return cls(smoothness=0.0, sliding=0.0, anchor=0.0, self_penetration=0.0, limits=0.0)
 
     def __post_init__(self) -> None:
         if self.iterations < 0:
@@ -110,6 +129,8 @@ class Correction:
         near = batch.point_clearance[..., self.key_rows.flatten()].unflatten(-1, tuple(self.key_rows.shape))
         self.patch = near <= near.amin(-1, keepdim=True) + 0.02
         self.held = self.anchors.held[:, 1:] * self.anchors.held[:, :-1]
+        self.near = NearPairs(batch.character, batch.pose, settings.self_reach, batch.valid)
+        self.near_clip = self.near.frame // t
         self.total = torch.zeros((), device=device, dtype=dtype)
         self.rate = torch.full((), settings.step_size, device=device)
         self._loss: Callable[[Tensor], Tensor] = self.weighted
@@ -126,27 +147,46 @@ class Correction:
 
     def terms(self, change: Tensor | None = None) -> dict[str, Tensor]:
         """Every term of every clip, [N], unweighted, at the given change or the current one."""
-        batch, settings, valid = self.batch, self.settings, self.valid
-        change = self.change if change is None else change
-        shift, root_turn, joint_turn = change.split([3, 3, batch.character.num_dof], -1)
-        pose = forward_kinematics(batch.character, *self.pose(change))
-        points = world_points(batch.surface, pose)
-        signed = signed_distance_local(batch.terrains, points.flatten(1, 2), reach=1, border="wall").view(points.shape[:-1])
-        key_points = points.index_select(2, self.key_rows.flatten()).unflatten(2, tuple(self.key_rows.shape))
-        held_points = points.gather(2, self.anchors.point.unsqueeze(-1).expand(*self.anchors.point.shape, 3))
-        return {
-            "regularisation": loss.regularisation(shift, root_turn, joint_turn, valid),
-            "penetration": loss.penetration(signed, valid),
-            "contact": loss.contact(min_per_body(batch.surface, signed.abs()), batch.contacts, valid),
-            "jerk": loss.excess_jerk(pose.pos, valid, settings.jerk_limit, batch.fps),
-            "smoothness": loss.smoothness(shift, root_turn, joint_turn, valid),
-            "sliding": loss.sliding(key_points, self.patch, self.held),
-            "anchor": loss.anchoring(held_points, self.anchors.place, self.anchors.held),
-        }
+        return {name: term() for name, term in self._terms(self.change if change is None else change).items()}
 
     def weighted(self, change: Tensor) -> Tensor:
-        terms = self.terms(change)
-        return sum((getattr(self.settings, name) * value.sum() for name, value in terms.items()), torch.zeros_like(self.total))
+        """The objective, summed over clips; terms without a weight are not computed."""
+        total = torch.zeros_like(self.total)
+        for name, term in self._terms(change).items():
+            if weight := getattr(self.settings, name):
+                total = total + weight * term().sum()
+        return total
+
+    def _terms(self, change: Tensor) -> dict[str, Callable[[], Tensor]]:
+        batch, settings, valid = self.batch, self.settings, self.valid
+        shift, root_turn, joint_turn = change.split([3, 3, batch.character.num_dof], -1)
+        root_pos, root_rot, joint_rot = self.pose(change)
+        bodies = forward_kinematics(batch.character, root_pos, root_rot, joint_rot)
+        pose = BodyPose(bodies.pos, rotation.to_matrix(bodies.rot))
+        points = world_points(batch.surface, pose)
+        signed = signed_distance_local(batch.terrains, points.flatten(1, 2), reach=1, border="wall").view(points.shape[:-1])
+
+        def sliding() -> Tensor:
+            key_points = points.index_select(2, self.key_rows.flatten()).unflatten(2, tuple(self.key_rows.shape))
+            return loss.sliding(key_points, self.patch, self.held)
+
+        def anchoring() -> Tensor:
+            held_points = points.gather(2, self.anchors.point.unsqueeze(-1).expand(*self.anchors.point.shape, 3))
+            return loss.anchoring(held_points, self.anchors.place, self.anchors.held)
+
+        return {
+            "regularisation": lambda: loss.regularisation(shift, root_turn, joint_turn, valid),
+            "penetration": lambda: loss.penetration(signed, valid),
+            "contact": lambda: loss.contact(min_per_body(batch.surface, signed.abs()), batch.contacts, valid),
+            "jerk": lambda: loss.excess_jerk(pose.pos, valid, settings.jerk_limit, batch.fps),
+            "smoothness": lambda: loss.smoothness(shift, root_turn, joint_turn, valid),
+            "sliding": sliding,
+            "anchor": anchoring,
+            "self_penetration": lambda: loss.self_penetration(
+                self.near.depth(pose) + settings.self_margin, self.near_clip, len(batch)
+            ),
+            "limits": lambda: loss.straining(beyond_limits(batch.character, joint_rot), valid),
+        }
 
     def solve(self, on_progress: Callable[[int, float], None] | None) -> None:
         """Adam with a step that is cut to a third whenever the loss stands still, three times, then the end."""

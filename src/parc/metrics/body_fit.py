@@ -16,12 +16,12 @@ BEYOND = math.radians(5)
 
 def self_penetration_mm(batch: ClipBatch) -> Tensor:
     """Depth of the deepest pair of bodies in each other, mean over frames, [N], mm."""
-    return 1000 * (_deepest(batch).clamp_min(0) * batch.valid).sum(1) / batch.frames
+    return 1000 * (deepest_pair(batch).clamp_min(0) * batch.valid).sum(1) / batch.frames
 
 
 def self_penetration_frames(batch: ClipBatch) -> Tensor:
     """Share of frames with two bodies more than 1 cm inside each other, [N], %."""
-    return 100 * ((_deepest(batch) > DEEP) & batch.valid).sum(1) / batch.frames
+    return 100 * ((deepest_pair(batch) > DEEP) & batch.valid).sum(1) / batch.frames
 
 
 def joint_limit_frames(batch: ClipBatch) -> Tensor:
@@ -30,7 +30,7 @@ def joint_limit_frames(batch: ClipBatch) -> Tensor:
     return 100 * (beyond & batch.valid).sum(1) / batch.frames
 
 
-def _deepest(batch: ClipBatch) -> Tensor:
-    """[N, T] m, negative where all bodies are apart"""
+def deepest_pair(batch: ClipBatch) -> Tensor:
+    """Depth of the deepest pair of bodies in each frame, [N, T] m, negative where all are apart."""
     depth = batch.self_depth
     return depth.amax(-1) if depth.shape[-1] else torch.zeros_like(depth[..., :1]).sum(-1)

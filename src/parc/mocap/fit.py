@@ -13,10 +13,12 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose, forward_kinematics
-from parc.character.pose import joints_to_dof
+from parc.character.pose import beyond_limits
+from parc.character.self_distance import NearPairs
 from parc.mocap import goal
 from parc.mocap.closed_form import StartPose
 from parc.mocap.goal import Goals
+from parc.mocap.near_ground import soft_distance
 from parc.motion.motion import Motion
 
 
@@ -38,7 +40,16 @@ class FitSettings:
     """of squared third differences, 1/m2"""
     limits: float = 0.3
     """of squared excess over joint limits, 1/rad2"""
+    self_penetration: float = 0.3
+    """of the depth of bodies in each other, 1/m"""
+    near: float = 0.08
+    """m between bodies within which they are watched"""
+    renew: int = 40
+    """steps between choices of bodies to watch"""
 
+
+SELF_MARGIN = 0.002
+"""m that bodies are kept apart; nearer ones are pushed by the square of what is missing"""
 
 ExtraTerms = Callable[[BodyPose], Tensor]
 """weighted loss [N] of what a caller asks for besides the goals"""
@@ -55,6 +66,8 @@ class Fit:
         self.spread = _dof_to_turns(character, device)
         self.change = torch.zeros(n, t, 6 + character.num_dof, device=device, requires_grad=True)
         self.turned_bodies = torch.cat([goals.feet, goals.trunk])
+        self.steps = 0
+        self.near: NearPairs | None = None
 
     def motion(self) -> tuple[Tensor, Tensor, Tensor]:
         """Root positions [N, T, 3], root rotations [N, T, 4], joint rotations [N, T, B-1, 4]."""
@@ -77,9 +90,19 @@ class Fit:
             + weights.trunk_turn * goal.turning(trunk, goals.trunk_turn, goals.valid)
             + weights.acceleration * goal.accelerating(pose.pos, goals.valid)
             + weights.jerk * goal.jerking(pose.pos, goals.valid)
-            + weights.limits * goal.straining(joints_to_dof(self.character, joint_rot), goals)
+            + weights.limits * goal.straining(beyond_limits(self.character, joint_rot), goals.valid)
+            + weights.self_penetration * self._self_penetration(pose)
         )
         return total if extra is None else total + extra(pose)
+
+    def _self_penetration(self, pose: BodyPose) -> Tensor:
+        """Sum of depths of shapes in each other, mean over frames, [N], m."""
+        if self.near is None or self.steps % self.settings.renew == 0:
+            self.near = NearPairs(self.character, pose, self.settings.near, self.goals.valid.bool())
+        self.steps += 1
+        n, t = self.goals.valid.shape
+        depth = soft_distance((self.near.depth(pose) + SELF_MARGIN).clamp_min(0), SELF_MARGIN)
+        return depth.new_zeros(n).index_add(0, self.near.frame // t, depth) / self.goals.valid.sum(1).clamp_min(1)
 
     def solve(self, extra: ExtraTerms | None = None) -> None:
         steps = self.settings.iterations

@@ -44,9 +44,6 @@ class Goals:
     """[N, T, 2, 3, 3]"""
     trunk_turn: Tensor
     """[N, T, R, 3, 3]"""
-    lower: Tensor
-    """[D] rad"""
-    upper: Tensor
 
     @classmethod
     def stack(
@@ -77,8 +74,6 @@ class Goals:
             trunk=index(trunk),
             foot_turn=pad([s.world_rot[:, feet] for s in starts]).to(device),
             trunk_turn=pad([s.world_rot[:, trunk] for s in starts]).to(device),
-            lower=torch.tensor([x for b in character.bodies for x in b.joint.lower], device=device),
-            upper=torch.tensor([x for b in character.bodies for x in b.joint.upper], device=device),
         )
 
 
@@ -132,7 +127,6 @@ def jerking(pos: Tensor, valid: Tensor) -> Tensor:
     return frame_mean(third.square().sum(-1).mean(-1), valid[:, 3:])
 
 
-def straining(dof: Tensor, goals: Goals) -> Tensor:
-    """Squared excess of joint coordinates [N, T, D] over their limits, rad2."""
-    over = (goals.lower - dof).clamp_min(0) + (dof - goals.upper).clamp_min(0)
-    return frame_mean(over.square(), goals.valid)
+def straining(beyond: Tensor, valid: Tensor) -> Tensor:
+    """Squared excess of joint coordinates over their limits [N, T, D], rad2."""
+    return frame_mean(beyond.square(), valid)

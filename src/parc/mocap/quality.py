@@ -3,6 +3,7 @@
 feet, hands      distance of ankles and palms to the landmarks, mean over frames, cm
 gap              distance of held parts to the ground they stand on, median over contact frames, mm
 penetration      deepest point of a frame, mean over frames, mm
+self_deep        frames with two bodies more than 1 cm in each other, %
 slide            speed of the slowest point of a touching sole, mean, cm/s
 skate            speed of the corners of a touching sole, the lowest counting most, median, cm/s
 jerk             99th percentile over frames and bodies, m/s3
@@ -20,6 +21,7 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
+from parc.metrics.body_fit import self_penetration_frames
 from parc.metrics.flight import flight
 from parc.metrics.jerk import jerk
 from parc.metrics.skate import skate
@@ -30,8 +32,9 @@ from parc.mocap.goal import pad
 from parc.mocap.naming import SIDES
 
 UNITS = {
-    "seconds": "s", "feet": "cm", "hands": "cm", "gap": "mm", "penetration": "mm", "deep": "% of frames", "slide": "cm/s",
-    "skate": "cm/s", "jerk": "m/s3", "ballistic": "m/s2", "floating": "% of frames", "conflict": "m",
+    "seconds": "s", "feet": "cm", "hands": "cm", "gap": "mm", "penetration": "mm", "deep": "% of frames",
+    "self_deep": "% of frames", "slide": "cm/s", "skate": "cm/s", "jerk": "m/s3", "ballistic": "m/s2",
+    "floating": "% of frames", "conflict": "m",
 }  # fmt: skip
 
 
@@ -47,6 +50,8 @@ class QualityLimits:
     """mm"""
     deep: float = 10.0
     """% of frames deeper than 2 cm"""
+    self_deep: float = 20.0
+    """% of frames with bodies more than 1 cm in each other; fewer can be corrected"""
     slide: float = 15.0
     """cm/s"""
     jerk: float = 4000.0
@@ -67,6 +72,7 @@ class Quality:
     gap: float
     penetration: float
     deep: float
+    self_deep: float
     slide: float
     skate: float
     jerk: float
@@ -119,6 +125,7 @@ def measure_qualities(batch: ClipBatch, fitted: Sequence[Fitted], conflicts: Seq
         "gap": 1000 * gaps.nan_to_num(0.0),
         "penetration": penetration_mm(batch),
         "deep": deep_frames(batch),
+        "self_deep": self_penetration_frames(batch),
         "slide": 100 * skate(batch, tuple(ends[:2]))[1].nan_to_num(0.0),
         "skate": _lowest_part_speed(batch, anatomy),
         "jerk": _high_jerk(batch),

@@ -9,6 +9,7 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
+from parc.metrics.body_fit import deepest_pair
 from parc.motion.qpos import frames_to_qpos, qpos_to_qvel
 from parc.terrain.distance import penetration_depth
 from parc.track.nearness import grouped
@@ -21,6 +22,9 @@ class ScreenSettings:
     """frames"""
     deepest: float = 0.06
     """m a surface point of the body may be in the ground"""
+    self_depth: float = 0.1
+    """m two bodies may be in each other. A body that collides can follow what is shallower a few centimetres beside it; where the
+    axes of two shins meet, at 0.1 m, and deeper, one limb goes through another or lies in the trunk."""
     root_step: float = 0.35
     """m the root may move between two frames"""
     body_step: float = 0.8
@@ -67,6 +71,7 @@ def _screen_group(
     speed[rows] = qvel[:, 6:].abs().amax(-1)
     checks = (
         ("is {:.3f} m inside the ground", depth, settings.deepest, 0),
+        ("has bodies {:.3f} m inside each other", deepest_pair(batch), settings.self_depth, 0),
         ("has a root that moves {:.3f} m in one frame", step[..., 0], settings.root_step, 1),
         ("has a body that moves {:.3f} m in one frame", step.amax(-1), settings.body_step, 1),
         ("has a joint that turns at {:.1f} rad/s", speed, settings.joint_speed, 0),

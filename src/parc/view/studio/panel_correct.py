@@ -18,6 +18,8 @@ _WEIGHTS = {
     "sliding": "No sliding",
     "anchor": "Contacts held in place",
     "smoothness": "Smooth change",
+    "self_penetration": "Bodies out of each other",
+    "limits": "Joints in their ranges",
     "regularisation": "Near the source",
 }
 
