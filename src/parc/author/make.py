@@ -72,8 +72,8 @@ def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
     downs: tuple[tuple[float, JumpStyle, float, int], ...] = ((0.7, "leap", 1.2, 0), (1.0, "leap", 2.2, 2), (1.3, "leap", 1.6, 0),
                                                              (0.8, "jump", 1.1, 0), (1.3, "jump", 1.3, 1))  # fmt: skip
     scripts += [forward_jump(f"jump_down_{style}_{h:g}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in downs]
-    across: Sequence[tuple[float, JumpStyle, float, int]] = ((-0.6, "jump", 1.0, 0), (-0.4, "leap", 2.0, 0), (0.0, "jump", 1.2, 3),
-                                                              (0.0, "step", 2.8, 4), (0.0, "leap", 3.2, 5))  # fmt: skip
+    across: Sequence[tuple[float, JumpStyle, float, int]] = ((-0.6, "jump", 1.0, 0), (-0.4, "leap", 2, 0), (0.0, "jump", 1.2, 3),
+                                                             (0.0, "step", 2.8, 4), (0.0, "leap", 3.2, 5))  # fmt: skip
     scripts += [forward_jump(f"jump_{style}_{h:g}_{gap}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in across]
     scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
     scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
