@@ -24,12 +24,9 @@ def random_pose(character, frames, seed=0, wild=1.5):
     return root_pos, root_rot, dof_to_joints(character, wild * torch.randn(frames, character.num_dof, **kind))
 
 
-def model_without_ground(character, collide=False):
+def model_without_ground(character):
     spec = new_spec(Contract(), character.name)
     add_character(spec, character, Contract())
-    if collide:
-        for geom in spec.geoms:
-            geom.contype = geom.conaffinity = 1
     spec.option.disableflags = 0  # distances of deep shapes need the native algorithm
     return compile_spec(spec, character)
 
@@ -115,25 +112,36 @@ def test_boxes_overlap_as_deep_as_mujoco_says():
     assert (ours >= expected - 1e-5).all() and (ours < 0)[~inside].all()
 
 
-def test_zero_pose_and_mujocos_rules_choose_the_pairs(character):
-    frames = random_pose(character, 1, wild=0)
-    assert depth_of(character, frames).max() <= 0
-    model = model_without_ground(character, collide=True)
+def filtered_by_mujoco(character):
+    """Pairs that MuJoCo does not let collide, whatever their masks."""
+    model, order = model_without_ground(character), state_layout(character).order
     assert not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
     weld, parent = model.body_weldid, model.body_weldid[model.body_parentid[model.body_weldid]]
-    order = state_layout(character).order
-    left_out = set(itertools.combinations(range(len(character)), 2)) - set(self_pairs(character))
-    filtered = {
+    return {
         tuple(sorted((order[a - 1], order[b - 1])))
         for a, b in itertools.combinations(range(1, model.nbody), 2)
         if weld[a] == weld[b] or weld[a] == parent[b] or weld[b] == parent[a]
     }
-    without_shapes = {pair for pair in left_out if any(not character.bodies[b].shapes for b in pair)}
-    overlapping = left_out - filtered - without_shapes
-    assert filtered <= left_out
-    assert self_pairs(character) == tuple(sorted(self_pairs(character)))
+
+
+def test_zero_pose_and_mujocos_rules_choose_the_pairs(character):
+    assert depth_of(character, random_pose(character, 1, wild=0)).max() <= 0
+    pairs = self_pairs(character)
+    assert pairs == tuple(sorted(pairs)) and all(i < j for i, j in pairs)
+    assert not filtered_by_mujoco(character) & set(pairs)
     if character.name == "humanoid":
-        assert len(self_pairs(character)) == 89 and not overlapping
+        every = set(itertools.combinations(range(15), 2))
+        assert set(pairs) == every - filtered_by_mujoco(character) and len(pairs) == 89
+
+
+def test_bodies_joined_without_a_joint_are_one():
+    """A tail fixed to the pelvis, and listed last, never meets the thighs."""
+    tail = Body("tail", 0, (-0.4, 0, 0), shapes=(Sphere((0, 0, 0), 0.05, 1000),))
+    tailed = Character("tailed", (*humanoid().bodies, tail))
+    every = set(itertools.combinations(range(16), 2))
+    assert set(self_pairs(tailed)) == every - filtered_by_mujoco(tailed)
+    assert (0, 15) not in self_pairs(tailed) and (tailed.index("left_thigh"), 15) not in self_pairs(tailed)
+    assert (tailed.index("left_shin"), 15) in self_pairs(tailed)
 
 
 def test_a_pair_that_overlaps_in_the_zero_pose_is_left_out():

@@ -16,7 +16,7 @@ from parc.errors import DatasetError
 from parc.metrics.measure import measure_clips
 from parc.record.accept import AcceptSettings
 from parc.record.attempt import AttemptSettings, Simulator
-from parc.record.record import RecordSettings, record_dataset, record_unit
+from parc.record.record import RecordSettings, _outcome, record_dataset, record_unit
 from parc.record.report import ClipOutcome, RecordReport
 
 SETTINGS = RecordSettings(attempt=AttemptSettings(every=1.0), clips_per_unit=2)
@@ -71,6 +71,20 @@ def test_physics_takes_penetration_out(recorded: tuple[Path, RecordReport], clip
     assert outcome.tpl[1] == pytest.approx(after["tpl"], abs=1e-4)
     assert outcome.tpl[0] == pytest.approx(sunk["tpl"] * (FRAMES - 3) / FRAMES, rel=0.02)
     assert report.mean("tpl", after=True) < 0.1 < report.mean("tpl", after=False)
+
+
+def test_metrics_of_stretches_are_summed_and_shares_weighed_by_frames(clips: list[Clip]) -> None:
+    def row(frames: int, loss: float, share: float) -> dict[str, float]:
+        return {"frames": frames, "tpl": loss, "tcl": 2 * loss, "self_pen_frames": share}
+
+    pairs = [(row(30, 0.2, 10.0), row(30, 0.1, 0.0)), (row(90, 0.4, 50.0), row(90, 0.0, 20.0))]
+    outcome = _outcome(clips[0], ([], []), [clips[0]], pairs)
+    assert outcome.tpl == pytest.approx((0.6, 0.1)) and outcome.tcl == pytest.approx((1.2, 0.2))
+    assert outcome.self_pen_frames == pytest.approx((40.0, 15.0))
+    nothing = _outcome(clips[0], ([], []), [], [])
+    assert nothing.self_pen_frames == nothing.tpl == (0, 0)
+    report = RecordReport((replace(outcome, recorded=("a",)), nothing)).to_dict()
+    assert (report["self_pen_frames_before"], report["self_pen_frames_after"]) == pytest.approx((40.0, 15.0))
 
 
 def test_stretches_of_one_clip_do_not_overlap(recorded: tuple[Path, RecordReport]) -> None:

@@ -63,7 +63,7 @@ def self_depth(character: Character, pose: BodyPose) -> Tensor:
 
 
 class NearPairs:
-    """Depths of the shapes alone that are near each other in given poses: a hundredth of all, for a motion that moves little.
+    """Depths of the shapes alone that are near each other in given poses: a tenth of all, for a motion that moves little.
 
     Its lists are made once and on the device, so a captured CUDA graph may read them as long as this lives.
     """

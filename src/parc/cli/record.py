@@ -88,6 +88,9 @@ class Record(Command):
         for name in ("tpl", "tcl") if result["minutes"] else ():
             before, after = (result[f"{name}_{when}"] for when in ("before", "after"))
             print(f"{name.upper()} {before:.4g} m before, {after:.4g} m after (mean over clips, same frames)")
+        if result["minutes"]:
+            before, after = (result[f"self_pen_frames_{when}"] for when in ("before", "after"))
+            print(f"bodies in each other in {before:.1f} % of the frames before, {after:.1f} % after")
         print(f"{result['out']} holds {result['clips_written']} clips, {result['minutes_written']:.1f} minutes")
 
 

@@ -38,7 +38,7 @@ class FitSettings:
     """of squared second differences, 1/m2"""
     jerk: float = 3.0
     """of squared third differences, 1/m2"""
-    limits: float = 0.3
+    limits: float = 3.0
     """of squared excess over joint limits, 1/rad2"""
     self_penetration: float = 0.3
     """of the depth of bodies in each other, 1/m"""

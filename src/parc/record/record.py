@@ -156,15 +156,16 @@ def record_unit(
             [recorded_clip(clip, s, losses, iteration, tracker, settings.margin, walked) for s, losses in stretches]
             for clip, walked, (stretches, _) in zip(clips, progress, chosen, strict=True)
         ]
-        losses = _compared(clips, chosen, made, simulator)
+        metrics = _compared(clips, chosen, made, simulator)
         for k, (i, clip) in enumerate(fit):
-            outcomes[i] = _outcome(clip, chosen[k], made[k], losses[k])
+            outcomes[i] = _outcome(clip, chosen[k], made[k], metrics[k])
         recordings = [clip for group in made for clip in group]
     if settings.mirrored:
         recordings += [mirrored_clip(clip, character) for clip in recordings]
     return [outcomes[i] for i in range(len(references))], recordings
 
 
+_Metrics = dict[str, float]
 _Chosen = tuple[list[tuple[Stretch, dict[str, float]]], list[str]]
 """accepted stretches with their losses, and reasons of those refused"""
 
@@ -198,22 +199,31 @@ def _choose(character: Character, clip: Clip, near: Tensor, attempts: Sequence[A
 
 def _compared(
     clips: list[Clip], chosen: list[_Chosen], made: list[list[Clip]], simulator: Simulator
-) -> list[list[tuple[float, float, float, float]]]:
-    """TPL before and after, TCL before and after, of each stretch of each clip; before: the reference over the same frames."""
+) -> list[list[tuple[_Metrics, _Metrics]]]:
+    """Metrics before and after of each stretch of each clip; before: the reference over the same frames."""
     character, device = simulator.trained.character, simulator.device
     pairs = [(clip, s) for clip, (group, _) in zip(clips, chosen, strict=True) for s, _ in group]
     before = measure_clips([replace(c, motion=c.motion.slice(s.begin, s.stop)) for c, s in pairs], character, device)
     after = measure_clips([clip for group in made for clip in group], character, device)
-    rows = iter([(a["tpl"], b["tpl"], a["tcl"], b["tcl"]) for a, b in zip(before, after, strict=True)])
+    rows = iter(zip(before, after, strict=True))
     return [[next(rows) for _ in group] for group in made]
 
 
-def _outcome(clip: Clip, chosen: _Chosen, made: list[Clip], losses: list[tuple[float, float, float, float]]) -> ClipOutcome:
+def _outcome(clip: Clip, chosen: _Chosen, made: list[Clip], metrics: list[tuple[_Metrics, _Metrics]]) -> ClipOutcome:
     stretches, reasons = chosen
     fate: Fate = "salvaged" if stretches else "lost"
     if stretches and stretches[-1][0].complete:
         fate = "whole" if stretches[-1][0].attempt.start == 0 else "late"
-    tpl0, tpl1, tcl0, tcl1 = (sum(row[k] for row in losses) for k in range(4))
+
+    def total(name: str) -> tuple[float, float]:
+        return sum(before[name] for before, _ in metrics), sum(after[name] for _, after in metrics)
+
+    def share(name: str) -> tuple[float, float]:
+        """Of all frames."""
+        weights = [after["frames"] / max(total("frames")[1], 1) for _, after in metrics]
+        before, after = (sum(w * row[k][name] for w, row in zip(weights, metrics, strict=True)) for k in (0, 1))
+        return before, after
+
     return ClipOutcome(
         clip=clip.name,
         fate=fate,
@@ -221,8 +231,9 @@ def _outcome(clip: Clip, chosen: _Chosen, made: list[Clip], losses: list[tuple[f
         recorded=tuple(c.name for c in made),
         recorded_seconds=sum(len(c.motion) for c in made) / clip.motion.fps,
         reasons=tuple(reasons),
-        tpl=(tpl0, tpl1),
-        tcl=(tcl0, tcl1),
+        tpl=total("tpl"),
+        tcl=total("tcl"),
+        self_pen_frames=share("self_pen_frames"),
     )
 
 

@@ -24,6 +24,8 @@ class ClipOutcome:
     """m, of the reference and of the recording over the same frames, summed over its stretches"""
     tcl: tuple[float, float] = (0.0, 0.0)
     """m, likewise"""
+    self_pen_frames: tuple[float, float] = (0.0, 0.0)
+    """%, frames with bodies in each other, of all frames of its stretches"""
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ClipOutcome":
@@ -59,8 +61,8 @@ class RecordReport:
         """Clips that gave nothing, and why."""
         return {o.clip: "; ".join(o.reasons) for o in self.outcomes if not o.recorded}
 
-    def mean(self, loss: Literal["tpl", "tcl"], after: bool) -> float:
-        """TPL or TCL before or after, m, mean over clips that gave something; NaN if none did."""
+    def mean(self, loss: Literal["tpl", "tcl", "self_pen_frames"], after: bool) -> float:
+        """A metric before or after, mean over clips that gave something; NaN if none did."""
         values = [getattr(o, loss)[after] for o in self.outcomes if o.recorded]
         return sum(values) / len(values) if values else float("nan")
 
@@ -76,5 +78,7 @@ class RecordReport:
             "tpl_after": self.mean("tpl", True),
             "tcl_before": self.mean("tcl", False),
             "tcl_after": self.mean("tcl", True),
+            "self_pen_frames_before": self.mean("self_pen_frames", False),
+            "self_pen_frames_after": self.mean("self_pen_frames", True),
             "failures": self.failures,
         }

@@ -17,7 +17,10 @@ from parc.view.chart import line_chart
 from parc.view.filmstrip import filmstrip
 from parc.view.report import Report
 
-_SHOWN = ("seconds", "tpl", "tcl", "pen_mm", "pen_frames", "foot_skate", "floating", "hjf_paper", "max_jerk", "foot_f1")
+_SHOWN = (
+    "seconds", "tpl", "tcl", "pen_mm", "pen_frames", "self_pen_frames", "joint_limit_frames", "foot_skate", "floating",
+    "hjf_paper", "max_jerk", "foot_f1",
+)  # fmt: skip
 _ROWS = 40
 """of a table, at most"""
 
