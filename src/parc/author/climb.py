@@ -216,5 +216,5 @@ def _walk_up(make: Climb, side: Side, start: float, x: float) -> list[Step]:
 
 
 def _arms(ways: tuple[tuple[float, float, float], ...]) -> list[Via]:
-    """Both hands pass x and z at times; they rise early, as shoulders are slow."""
+    """Both hands pass x and z at times; they rise early, before the jump needs them."""
     return [Via(f"{side}_hand", time, (x, SIGN[side] * 0.24, z)) for side in SIDES for time, x, z in ways]
