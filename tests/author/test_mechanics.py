@@ -1,5 +1,6 @@
 """Laws of mechanics, against a simulator and by hand."""
 
+import mujoco
 import numpy as np
 import pytest
 import torch
@@ -8,6 +9,9 @@ from parc.author import mechanics
 from parc.author.mechanics import MechanicsSettings
 from parc.character import BodyPose, forward_kinematics, humanoid, rotation
 from parc.character.inertia import centre_of_mass
+from parc.motion.qpos import qpos_to_frames, standing_qpos
+from parc.physics.contract import Contract
+from parc.physics.model import build_model
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +38,6 @@ def test_point_masses_have_the_characters_centre_of_mass(pose: BodyPose) -> None
 
 
 def test_point_masses_have_nearly_the_inertia_of_the_simulated_body() -> None:
-    mujoco = pytest.importorskip("mujoco")
-    from parc.physics.contract import Contract
-    from parc.physics.model import build_model
-
     model = build_model(humanoid(), Contract())
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -101,14 +101,27 @@ def test_forces_push_within_the_cone(force: tuple[float, float, float], excess: 
     assert float(over[0]) == pytest.approx(excess, abs=2e-3)
 
 
-def test_turning_is_the_angular_velocity_in_the_world() -> None:
+def test_angular_acceleration_is_the_rise_of_the_angular_velocity_in_the_world() -> None:
     rate, fps = torch.tensor([0.4, -1.0, 2.0]), 30.0
     start = rotation.from_exp(torch.tensor([0.3, 0.8, -0.5]))
     times = torch.arange(4).unsqueeze(-1) / fps
-    rot = rotation.to_matrix(rotation.multiply(rotation.from_exp(rate * times), start.expand(4, 4)))
-    spin = mechanics.turning(rot.view(1, 4, 1, 3, 3), fps)
-    assert spin.shape == (1, 2, 1, 3)
-    assert torch.allclose(spin[0, :, 0], rate.expand(2, 3), rtol=5e-3)
+
+    def turned(angle: torch.Tensor) -> torch.Tensor:
+        return rotation.to_matrix(rotation.multiply(rotation.from_exp(angle), start.expand(4, 4))).view(1, 4, 1, 3, 3)
+
+    assert mechanics.angular_acceleration(turned(rate * times), fps).abs().max() < 1e-2
+    found = mechanics.angular_acceleration(turned(0.5 * rate * (times - times.mean()).square()), fps)
+    assert found.shape == (1, 2, 1, 3)
+    assert torch.allclose(found[0, :, 0], rate.expand(2, 3), rtol=1e-2, atol=1e-2)
+
+
+def _torques(force: torch.Tensor, at: torch.Tensor, pose: BodyPose, acceleration: torch.Tensor) -> dict[str, float]:
+    """N m of every motor of a body that has no weight, from the forces in weights."""
+    character = humanoid()
+    motors = mechanics.joint_motors(character)
+    nothing = torch.zeros(motors.masses.shape[1], 3)
+    torques = mechanics.joint_torques(force, at, nothing, nothing, pose, acceleration, motors) * character.mass * 9.81
+    return {character.names[int(row)]: float(torque) for row, torque in zip(motors.joint, torques, strict=True)}
 
 
 def _still() -> tuple[torch.Tensor, torch.Tensor, BodyPose, torch.Tensor]:
@@ -118,38 +131,92 @@ def _still() -> tuple[torch.Tensor, torch.Tensor, BodyPose, torch.Tensor]:
     return torch.zeros(6, 3), torch.zeros(6, 3), pose, torch.zeros(bodies, 3)
 
 
-def test_a_hand_far_from_the_shoulder_is_too_much_for_it() -> None:
-    character = humanoid()
-    limbs, settings = mechanics.limb_joints(character), MechanicsSettings(torque=1.0)
-    force, at, pose, spin = _still()
-    force[4, 1] = 0.5
-    at[4, 0] = 0.1
-    assert float(mechanics.over_torque(force, at, pose, spin, limbs, settings)) == pytest.approx(0.0, abs=1e-7)
-    at[4, 0] = 0.6
-    elbow, shoulder = 70 / (character.mass * 9.81), 100 / (character.mass * 9.81)
-    wanted = (0.3 - elbow) ** 2 + (0.3 - shoulder) ** 2
-    assert float(mechanics.over_torque(force, at, pose, spin, limbs, settings)) == pytest.approx(wanted, rel=1e-3)
+def test_a_hand_far_from_the_shoulder_asks_much_of_it_and_of_the_waist_and_nothing_of_the_other_limbs() -> None:
+    force, at, pose, acceleration = _still()
+    force[4, 1], at[4, 0] = 0.5, 0.6
+    torques = _torques(force, at, pose, acceleration)
+    wanted = 0.3 * humanoid().mass * 9.81
+    for name, torque in torques.items():
+        assert torque == pytest.approx(
+            wanted if name in ("left_upper_arm", "left_lower_arm", "torso") else 0.0, rel=1e-3, abs=0.1
+        )
 
 
 def test_a_hinge_bears_what_does_not_turn_it() -> None:
-    character = humanoid()
-    force, at, pose, spin = _still()
+    force, at, pose, acceleration = _still()
     force[4, 2], at[4, 0] = 0.5, 0.6
-    shoulder = 100 / (character.mass * 9.81)
-    over = mechanics.over_torque(force, at, pose, spin, mechanics.limb_joints(character), MechanicsSettings(torque=1.0))
-    assert float(over) == pytest.approx((0.3 - shoulder) ** 2, rel=1e-3)
+    torques = _torques(force, at, pose, acceleration)
+    assert torques["left_lower_arm"] == pytest.approx(0.0, abs=0.1)
+    assert torques["left_upper_arm"] == pytest.approx(0.3 * humanoid().mass * 9.81, rel=1e-3)
 
 
-@pytest.mark.parametrize(("rate", "pushes"), [(2.9, 0.0), (3.1, 0.0), (2.0, 0.25), (-2.0, 0.25)])
-def test_damping_uses_up_a_motor_that_is_fast(rate: float, pushes: float) -> None:
-    """A knee has 150 N m and a damping of 50 N m s: at 3 rad/s nothing is left to push with, while braking is helped by it."""
-    character = humanoid()
-    force, at, pose, spin = _still()
+def test_speed_costs_a_motor_nothing_and_acceleration_what_the_step_adds_to_the_armature() -> None:
+    """A knee has an armature of 0.02 kg m2 and 50 / 120 from its damping."""
+    force, at, pose, acceleration = _still()
     for name in ("left_shin", "left_foot"):
-        spin[character.names.index(name), 1] = rate
-    force[2], at[2] = torch.tensor([pushes, 0.0, 0.0]), torch.tensor([0.0, 0.0, -0.8])
-    for name in ("left_foot", "left_thigh"):
-        pose.pos[character.names.index(name)] = at[2]
-    over = mechanics.over_torque(force, at, pose, spin, mechanics.limb_joints(character), MechanicsSettings(torque=1.0))
-    motor = abs(50 * rate / (character.mass * 9.81) - (-0.8 * pushes))
-    assert float(over) == pytest.approx(max(motor - 150 / (character.mass * 9.81), 0.0) ** 2, abs=1e-6)
+        acceleration[humanoid().names.index(name), 1] = 100.0
+    assert _torques(force, at, pose, acceleration)["left_shin"] == pytest.approx(100 * (0.02 + 50 / 120), rel=1e-3)
+
+
+def test_the_limits_are_those_of_the_simulated_body() -> None:
+    contract = Contract()
+    assert contract.torque_scale == mechanics.TORQUE_SCALE
+    assert pytest.approx(contract.timestep) == mechanics.TIMESTEP
+    assert contract.damping_in_limit and contract.damping_as_inertia
+    assert MechanicsSettings().torque < contract.torque_scale
+    model, motors = build_model(humanoid(), contract), mechanics.joint_motors(humanoid())
+    first = [humanoid().dof_start[int(row)] for row in motors.joint]
+    weight = humanoid().mass * 9.81
+    assert np.allclose(motors.limit * weight, model.actuator_forcerange[first, 1])
+    names = [humanoid().names[int(row)] for row in motors.joint]
+    armature = [model.dof_armature[model.body(name).dofadr[0]] for name in names]
+    assert np.allclose(motors.armature * weight, armature, rtol=1e-5)
+
+
+def test_torques_are_those_of_the_simulators_inverse_dynamics() -> None:
+    """Of a body that flies, turns, moves its limbs and is pushed at hands and feet; point masses are not quite the bodies."""
+    character, contract = humanoid(), Contract()
+    model, generator, fps = build_model(character, contract), np.random.default_rng(3), 200.0
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    data, motors = mujoco.MjData(model), mechanics.joint_motors(character)
+    start, rate = (
+        standing_qpos(character, torch.tensor([[0.3, -0.2, 1.0]]))[0].double().numpy(),
+        generator.normal(0, 1.0, model.nv),
+    )
+    mujoco.mj_integratePos(model, start, generator.normal(0, 0.4, model.nv), 1.0)
+    acceleration = generator.normal(0, 20.0, model.nv)
+    frames = []
+    for side in (-1, 0, 1):
+        qpos = start.copy()
+        mujoco.mj_integratePos(model, qpos, rate + 0.5 * side * acceleration / fps, side / fps)
+        frames.append(qpos)
+    data.qpos[:], data.qvel[:], data.qacc[:] = start, rate, acceleration
+    mujoco.mj_inverse(model, data)
+
+    pose = _matrices(forward_kinematics(character, *qpos_to_frames(character, torch.as_tensor(np.stack(frames)))))
+    pose = BodyPose(pose.pos.unsqueeze(0), pose.rot.unsqueeze(0))
+    masses = mechanics.point_masses(character)
+    masses = masses._replace(share=masses.share.double(), turn=masses.turn.double())
+    points = mechanics.place_masses(masses, pose)
+    load = mechanics.needed(points, masses.share, fps).load
+    ends = [character.names.index(n) for n in ("left_foot", "right_foot", "left_foot", "right_foot", "left_hand", "right_hand")]
+    force, at = torch.as_tensor(generator.normal(0, 0.4, (1, 1, 6, 3))), pose.pos[:, 1:2, ends]
+    pushed, weight = np.zeros(model.nv), character.mass * 9.81
+    for k, body in enumerate(ends):
+        row = model.body(character.names[body]).id
+        mujoco.mj_applyFT(model, data, weight * force[0, 0, k].numpy(), np.zeros(3), at[0, 0, k].numpy(), row, pushed)
+    inner = BodyPose(pose.pos[:, 1:-1], pose.rot[:, 1:-1])
+    doubles = motors._replace(
+        **{name: getattr(motors, name).double() for name in ("parts", "masses", "axis", "limit", "armature")}
+    )
+    torques = (
+        mechanics.joint_torques(force, at, load, points[:, 1:-1], inner, mechanics.angular_acceleration(pose.rot, fps), doubles)[
+            0, 0
+        ]
+        * weight
+    )
+    wanted = data.qfrc_inverse - pushed
+    for row, torque in zip(motors.joint.tolist(), torques.tolist(), strict=True):
+        first, count = model.body(character.names[row]).dofadr[0], model.body(character.names[row]).dofnum[0]
+        exact = np.linalg.norm(wanted[first : first + count])
+        assert torque == pytest.approx(exact, rel=0.02, abs=0.5)

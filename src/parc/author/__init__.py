@@ -3,7 +3,7 @@
 from parc.author.climb import Climb, climb
 from parc.author.descend import Descend, descend
 from parc.author.draft import Draft, draft
-from parc.author.jump_down import DownStyle, JumpDown, jump_down
+from parc.author.forward_jump import ForwardJump, JumpStyle, forward_jump
 from parc.author.make import SKILLS, Authored, MakeSettings, author, fixed_scripts, random_scripts
 from parc.author.quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.run_jump import RunJump, run_jump
@@ -12,7 +12,33 @@ from parc.author.solve import Solve, SolveSettings
 from parc.author.vault import Vault, vault
 
 __all__ = [
-    "SKILLS", "Authored", "AuthoredLimits", "AuthoredQuality", "Climb", "Descend", "DownStyle", "Draft", "Grip",
-    "JumpDown", "Key", "MakeSettings", "RunJump", "Script", "Solve", "SolveSettings", "Step", "Vault", "Via", "author", "climb",
-    "descend", "draft", "fixed_scripts", "jump_down", "measure_authored", "random_scripts", "run_jump", "vault",
+    "SKILLS",
+    "Authored",
+    "AuthoredLimits",
+    "AuthoredQuality",
+    "Climb",
+    "Descend",
+    "Draft",
+    "ForwardJump",
+    "Grip",
+    "JumpStyle",
+    "Key",
+    "MakeSettings",
+    "RunJump",
+    "Script",
+    "Solve",
+    "SolveSettings",
+    "Step",
+    "Vault",
+    "Via",
+    "author",
+    "climb",
+    "descend",
+    "draft",
+    "fixed_scripts",
+    "forward_jump",
+    "measure_authored",
+    "random_scripts",
+    "run_jump",
+    "vault",
 ]  # fmt: skip

@@ -1,12 +1,11 @@
 """Up a ledge of 0.5 to 2.1 m: walk up (or stand before it), hands on the edge, pull or press, foot up, stand, walk on.
 
-How the hands get there depends on the height. A simulated body is strong but slow (`parc.author.mechanics`): from both feet it
-jumps no higher than its pelvis at 1.06 m, and holds a ledge that is 0.8 m above the pelvis.
+How the hands get there depends on the height:
 
     to 1.42 m   both feet gather before the wall, the hands are put on while they still stand, the legs start what the arms finish
-    to 1.85 m   both feet gather, the arms go up, a jump as high as needed brings the hands onto the edge; pull up
-    above       a run-up, a jump from one foot; the other finds the wall and turns the speed of the run upwards; pull up. Or, if
-                asked for (`leaps`), a jump from both feet with half as much strength again
+    above       both feet gather, the arms go up, a jump as high as needed brings the hands onto the edge; pull up. At 2.1 m it
+                leaves the ground at 2.6 m/s, as people do. Or, if asked for (`run_up`), a run-up and a jump from one foot; the
+                other finds the wall and turns the speed of the run upwards; pull up
 
 A ball of a hand cannot hook an edge, so the palms lie on top and the elbows are not far under it.
 
@@ -29,16 +28,12 @@ from parc.errors import SettingsError
 
 STANDING_REACH = 1.42
 """m, the highest ledge that hands are put on from the ground"""
-JUMPING_REACH = 1.85
-"""m, the highest ledge that is reached by a jump from both feet"""
 RUN_UP = 2.2
-"""m/s, the least speed at a higher one"""
+"""m/s, the least speed of a run-up"""
 TIPTOE = 0.97
 """m, height of the pelvis when the feet leave the ground"""
-PUSH = 5.0
-"""m/s2 upwards in a jump from both feet"""
-LEAP, LEAP_STRENGTH = 8.0, 1.5
-"""the same of a leap, and the strength that its fit allows: three times the motors' limits, all that simulated bodies have"""
+PUSH_TIME = 0.28
+"""s from the deepest point of a crouch until the feet leave: higher jumps push harder and from deeper, not longer"""
 NEAREST, FARTHEST = 0.18, 1.0
 """m before the wall where one may stand: with the toes almost at it, or a long step away"""
 SWING = 0.3
@@ -50,7 +45,7 @@ class Climb:
     height: float = 1.5
     """m"""
     speed: float = 1.2
-    """m/s of the approach; ledges over `JUMPING_REACH` are run at with `RUN_UP` at least"""
+    """m/s of the approach, `RUN_UP` at least if it is a run-up"""
     leave: float = 1.2
     """m/s of the walk on top"""
     approach: float = 1.4
@@ -67,8 +62,8 @@ class Climb:
     """walls of the same height on the other three sides, too"""
     aside: float = 1.2
     """m from the middle of a pit to the centres of its outermost cells, 0.4 at least"""
-    leaps: bool = False
-    """ledges over `JUMPING_REACH` are jumped at from both feet, too"""
+    run_up: bool = False
+    """jumps off one foot at a run; for ledges over `STANDING_REACH`"""
     stand: float | None = None
     """m from the wall to the ankles of a body that does not walk up but stands there, turned by `heading`, for `approach` s"""
 
@@ -77,18 +72,16 @@ class Climb:
             raise SettingsError(f"a climb of {self.height} m is not between 0.5 and 2.1 m")
         if not self.aside >= 0.4:
             raise SettingsError(f"a pit {self.aside} m aside is too narrow, expected at least 0.4 m")
-        if self.stand is not None and not (NEAREST <= self.stand <= FARTHEST and not self.runs):
-            limits = f"{NEAREST} to {FARTHEST} m before ledges of at most {JUMPING_REACH} m"
-            raise SettingsError(f"a climb of {self.height} m does not begin {self.stand} m before it: one stands {limits}")
-
-    @property
-    def runs(self) -> bool:
-        """Whether it takes a run-up."""
-        return self.height > JUMPING_REACH and not self.leaps
+        if self.run_up and (self.height <= STANDING_REACH or self.stand is not None):
+            raise SettingsError(f"a run-up is made at ledges over {STANDING_REACH} m and not from a stand")
+        if self.stand is not None and not NEAREST <= self.stand <= FARTHEST:
+            raise SettingsError(
+                f"a climb does not begin {self.stand} m before the wall: one stands {NEAREST} to {FARTHEST} m away"
+            )
 
     @property
     def pace(self) -> Pace:
-        return Pace(max(self.speed, RUN_UP) if self.runs else self.speed)
+        return Pace(max(self.speed, RUN_UP) if self.run_up else self.speed)
 
 
 def climb(name: str, make: Climb = Climb()) -> Script:
@@ -113,7 +106,6 @@ def climb(name: str, make: Climb = Climb()) -> Script:
         keys=[*first_keys, *keys, *over.keys],
         vias=[*vias, *over.vias],
         brisk=float(np.clip((make.pace.speed - 1.4) / 1.4, 0, 1)) if make.stand is None else 0.0,
-        strength=LEAP_STRENGTH if make.leaps else 1.0,
         parameters={"height": make.height, "heading": make.heading, "tempo": make.tempo}
         | ({"speed": make.pace.speed} if make.stand is None else {"stand": make.stand}),
     )
@@ -127,7 +119,7 @@ Beginning = tuple[float, list[Step], list[Step], list[Key], list[Via], float, fl
 def _beginning(make: Climb) -> Beginning:
     if make.height <= STANDING_REACH:
         return _from_the_ground(make)
-    return _at_a_run(make) if make.runs else _from_both_feet(make)
+    return _at_a_run(make) if make.run_up else _from_both_feet(make)
 
 
 def _from_the_ground(make: Climb) -> Beginning:
@@ -155,7 +147,7 @@ def _from_both_feet(make: Climb) -> Beginning:
     gather, take_off, last_speed = -0.40, 0.0, 0.2
     reach = h - float(np.interp(h, [1.55, 1.95], [0.70, 0.80]))
     speed = max(1.0, (last_speed**2 + 2 * GRAVITY * max(reach - TIPTOE, 0.0)) ** 0.5)
-    depth = max(speed**2 / (2 * (LEAP if make.leaps else PUSH)), TIPTOE - reach + 0.04)
+    depth = max(0.5 * speed * PUSH_TIME, TIPTOE - reach + 0.04)
     push = 2 * depth / speed
     low = take_off - push
     if reach > TIPTOE:
@@ -224,5 +216,5 @@ def _walk_up(make: Climb, side: Side, start: float, x: float) -> list[Step]:
 
 
 def _arms(ways: tuple[tuple[float, float, float], ...]) -> list[Via]:
-    """Both hands pass x and z at times; they rise early, as shoulders are slow."""
+    """Both hands pass x and z at times; they rise early, before the jump needs them."""
     return [Via(f"{side}_hand", time, (x, SIGN[side] * 0.24, z)) for side in SIDES for time, x, z in ways]

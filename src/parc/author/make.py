@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 import torch
 
-from parc.author.climb import FARTHEST, JUMPING_REACH, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
+from parc.author.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.draft import draft
-from parc.author.jump_down import DownStyle, JumpDown, jump_down
+from parc.author.forward_jump import ForwardJump, JumpStyle, forward_jump
 from parc.author.quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.run_jump import RunJump, run_jump
 from parc.author.script import Script, Side
@@ -26,10 +26,14 @@ from parc.errors import SettingsError
 from parc.mocap.touch import label_touching
 from parc.motion.motion import Motion
 
-SKILLS = ("climb", "climb_down", "hang_drop", "step_down", "jump_down", "vault", "run_jump_climb")
+SKILLS = (
+    "climb", "climb_down", "hang_drop", "step_down", "jump_down", "jump_up", "gap_jump", "vault", "run_jump_climb",
+)  # fmt: skip
 """made by default"""
-HARD = ("leap_climb",)
-"""made when asked for: the tracker in the box has not learnt them"""
+HARD = ("leap_climb", "run_up_climb")
+"""made when asked for: climbs higher than `HIGHEST`, from both feet and from one"""
+HIGHEST = 1.85
+"""m, of climbs by default"""
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,16 @@ def random_scripts(count: int, seed: int, skills: Sequence[str] = SKILLS) -> lis
 def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
     """Plain ones over the range of heights, the same at all times: what a change of the rules is judged by."""
     scripts = [climb(f"climb_{h:g}", Climb(h)) for h in (1.0, 1.2, 1.5, 1.8, 2.0)]
+    scripts += [climb("run_up_climb_1.9", Climb(1.9, run_up=True))]
     scripts += [descend(f"climb_down_{h:g}", Descend(h)) for h in (1.4, 1.45)]
     scripts += [descend(f"hang_drop_{h:g}", Descend(h, drops=True)) for h in (1.4, 1.7, 2.0)]
-    scripts += [jump_down(f"step_down_{h:g}", JumpDown(h, "step", v, v)) for h, v in ((0.35, 1.1), (0.55, 2.0))]
-    downs: tuple[tuple[float, DownStyle, float, int], ...] = ((0.7, "leap", 1.2, 0), (1.0, "leap", 2.2, 2), (1.3, "leap", 1.6, 0),
+    scripts += [forward_jump(f"step_down_{h:g}", ForwardJump(h, "step", v, v)) for h, v in ((0.35, 1.1), (0.55, 2.0))]
+    downs: tuple[tuple[float, JumpStyle, float, int], ...] = ((0.7, "leap", 1.2, 0), (1.0, "leap", 2.2, 2), (1.3, "leap", 1.6, 0),
                                                              (0.8, "jump", 1.1, 0), (1.3, "jump", 1.3, 1))  # fmt: skip
-    scripts += [jump_down(f"jump_down_{style}_{h:g}", JumpDown(h, style, v, gap=gap)) for h, style, v, gap in downs]
+    scripts += [forward_jump(f"jump_down_{style}_{h:g}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in downs]
+    across: Sequence[tuple[float, JumpStyle, float, int]] = ((-0.6, "jump", 1.0, 0), (-0.4, "leap", 2, 0), (0.0, "jump", 1.2, 3),
+                                                             (0.0, "step", 2.8, 4), (0.0, "leap", 3.2, 5))  # fmt: skip
+    scripts += [forward_jump(f"jump_{style}_{h:g}_{gap}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in across]
     scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
     scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
     scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]
@@ -84,23 +92,22 @@ def _side(draw: np.random.Generator) -> Side:
     return "left" if draw.random() < 0.5 else "right"
 
 
-def _random_climb(name: str, draw: np.random.Generator, leaps: bool = False) -> Script:
-    low = 0.6 if draw.random() < 0.35 and not leaps else STANDING_REACH
-    height = draw.uniform(1.7, 2.1) if leaps else draw.uniform(low, STANDING_REACH if low < STANDING_REACH else 2.1)
-    runs = height > JUMPING_REACH and not leaps
+def _random_climb(name: str, draw: np.random.Generator, low: float = 0.6, high: float = HIGHEST, run_up: bool = False) -> Script:
+    if low < STANDING_REACH:
+        low, high = (low, STANDING_REACH) if draw.random() < 0.35 else (STANDING_REACH, high)
     make = Climb(
-        height=height,
-        leaps=leaps,
-        speed=draw.uniform(RUN_UP, 2.7) if runs else draw.uniform(1.0, 1.7),
+        height=draw.uniform(low, high),
+        run_up=run_up,
+        speed=draw.uniform(RUN_UP, 2.7) if run_up else draw.uniform(1.0, 1.7),
         leave=draw.uniform(0.9, 1.5),
-        approach=draw.uniform(1.0, 1.4 if runs else 1.8),
-        heading=math.radians(draw.uniform(-15, 15) if runs else draw.uniform(-25, 25)),
+        approach=draw.uniform(1.0, 1.4 if run_up else 1.8),
+        heading=math.radians(draw.uniform(-15, 15) if run_up else draw.uniform(-25, 25)),
         turn=math.radians(draw.uniform(-85, 85)),
         side=_side(draw),
         tempo=draw.uniform(0.9, 1.3),
         pit=bool(draw.random() < 0.25),
     )
-    if not runs and draw.random() < 0.4:
+    if not run_up and draw.random() < 0.4:
         make = replace(
             make,
             stand=draw.uniform(NEAREST, FARTHEST),
@@ -109,7 +116,7 @@ def _random_climb(name: str, draw: np.random.Generator, leaps: bool = False) -> 
             pit=bool(draw.random() < 0.5),
             aside=float(draw.choice([0.4, 0.8, 1.2])),
         )
-    return climb(f"{name}_{'leap_' if leaps else ''}climb", make)
+    return climb(f"{name}_climb", make)
 
 
 def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
@@ -128,7 +135,7 @@ def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script
 
 def _random_step_down(name: str, draw: np.random.Generator) -> Script:
     speed = draw.uniform(0.9, 2.6)
-    make = JumpDown(
+    make = ForwardJump(
         height=draw.uniform(0.35, 0.6),
         style="step",
         speed=speed,
@@ -140,12 +147,12 @@ def _random_step_down(name: str, draw: np.random.Generator) -> Script:
         depth=draw.uniform(0.4, 1.5),
         side=_side(draw),
     )
-    return jump_down(f"{name}_step_down", make)
+    return forward_jump(f"{name}_step_down", make)
 
 
 def _random_jump_down(name: str, draw: np.random.Generator) -> Script:
-    style: DownStyle = "leap" if draw.random() < 0.6 else "jump"
-    make = JumpDown(
+    style: JumpStyle = "leap" if draw.random() < 0.6 else "jump"
+    make = ForwardJump(
         height=draw.uniform(0.5, 1.3),
         style=style,
         speed=draw.uniform(0.9, 2.6 if style == "leap" else 1.6),
@@ -157,7 +164,41 @@ def _random_jump_down(name: str, draw: np.random.Generator) -> Script:
         depth=draw.uniform(0.4, 1.5),
         side=_side(draw),
     )
-    return jump_down(f"{name}_jump_down", make)
+    return forward_jump(f"{name}_jump_down", make)
+
+
+def _random_jump_up(name: str, draw: np.random.Generator) -> Script:
+    style: JumpStyle = "leap" if draw.random() < 0.5 else "jump"
+    make = ForwardJump(
+        height=-draw.uniform(0.3, 0.5 if style == "leap" else 0.6),
+        style=style,
+        speed=draw.uniform(1.4, 2.6) if style == "leap" else draw.uniform(0.9, 1.4),
+        leave=draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        side=_side(draw),
+    )
+    return forward_jump(f"{name}_jump_up", make)
+
+
+def _random_gap_jump(name: str, draw: np.random.Generator) -> Script:
+    style: JumpStyle = draw.choice(np.array(["step", "step", "leap", "jump"])).item()
+    gap = int(draw.integers(1, 4 if style == "jump" else 6))
+    least = 1.0 if style == "jump" else float(np.interp(gap, [1, 5], [1.6, 3.2]))
+    make = ForwardJump(
+        height=draw.uniform(-0.15, 0.25),
+        style=style,
+        speed=least + draw.uniform(0.0, 0.4),
+        leave=min(least, 2.4) if style == "step" else draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.4),
+        heading=math.radians(draw.uniform(-12, 12)),
+        turn=math.radians(draw.uniform(-15, 15)),
+        gap=gap,
+        depth=draw.uniform(0.4, 1.5),
+        side=_side(draw),
+    )
+    return forward_jump(f"{name}_gap_jump", make)
 
 
 def _random_vault(name: str, draw: np.random.Generator) -> Script:
@@ -193,11 +234,14 @@ def _random_run_jump(name: str, draw: np.random.Generator) -> Script:
 
 _RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
     "climb": _random_climb,
-    "leap_climb": partial(_random_climb, leaps=True),
+    "leap_climb": partial(_random_climb, low=1.7, high=2.1),
+    "run_up_climb": partial(_random_climb, low=1.7, high=2.1, run_up=True),
     "climb_down": partial(_random_descent, drops=False),
     "hang_drop": partial(_random_descent, drops=True),
     "step_down": _random_step_down,
     "jump_down": _random_jump_down,
+    "jump_up": _random_jump_up,
+    "gap_jump": _random_gap_jump,
     "vault": _random_vault,
     "run_jump_climb": _random_run_jump,
 }

@@ -15,7 +15,7 @@ from parc.author.gait import other
 from parc.author.script import BACK, SIGN, Key, Side, Step
 
 SPEED = 0.75
-"""m/s upwards, on the mean: more than that is too fast for motors that carry the body"""
+"""m/s upwards, on the mean: as people pull themselves up"""
 SUPPORT = 0.10
 """m of the pelvis over the ledge when the arms support it"""
 LEG = 0.72

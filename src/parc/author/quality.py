@@ -40,7 +40,7 @@ class AuthoredLimits:
     """m/s2"""
     wall: float = 0.7 * GRAVITY
     """m/s2: most of the weight is not for a wall to carry"""
-    limits: float = 0.1
+    limits: float = 0.05
     """rad"""
     joint_speed: float = 30.0
     """rad/s"""

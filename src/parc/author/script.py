@@ -121,8 +121,6 @@ class Script:
     vias: Sequence[Via] = ()
     brisk: float = 0.0
     """0 arms hang as in a walk .. 1 they are bent as in a run"""
-    strength: float = 1.0
-    """times the moments that its fit may ask of the joints (`MechanicsSettings`)"""
     parameters: dict[str, float] = field(default_factory=dict)
     """what the script was made with, for the clip's provenance"""
 

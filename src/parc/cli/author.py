@@ -11,8 +11,8 @@ from parc.cli.command import Command, new_names, progress
 
 @dataclass(frozen=True, kw_only=True)
 class Author(Command):
-    """Make clips by rule where motion capture is missing: climbs to 2 m, ways down with and without hands, vaults, running
-    jumps at a ledge.
+    """Make clips by rule where motion capture is missing: climbs, ways down with and without hands, jumps up and over gaps,
+    vaults, running jumps at a ledge.
 
     Heights, speeds, headings and timing are drawn at random; clips that break a rule of quality are named and left out.
     """
@@ -20,8 +20,8 @@ class Author(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder, new or to be added to"""
     skills: tuple[str, ...] = ()
-    """of climb, climb_down, hang_drop, step_down, jump_down, vault, run_jump_climb; by default all of these in turn. And of
-    leap_climb: 1.7 to 2.1 m from both feet, which the tracker in the box has not learnt"""
+    """of climb, climb_down, hang_drop, step_down, jump_down, jump_up, gap_jump, vault, run_jump_climb; by default all of these in
+    turn. And of leap_climb and run_up_climb: ledges of 1.7 to 2.1 m, from both feet and from one"""
     count: int = 20
     """clips to make"""
     fixed: bool = False

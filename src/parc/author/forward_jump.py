@@ -1,4 +1,4 @@
-"""Down an edge of 0.3 to 1.3 m facing forward, as people do where no hands are needed.
+"""From one level to another facing forward, as people do where no hands are needed: down an edge, over a gap, up a box.
 
 step    off one foot, onto the other, without a break in the walk or run; the standing leg bends before it leaves
 leap    off one foot, onto both
@@ -6,7 +6,7 @@ jump    both feet gather at the edge, a short crouch, off both, onto both
 
 All is written along the way and then turned by the heading. The flight is a parabola of the pelvis,
 
-    z(t) = z_0 + w t - g t^2 / 2        from z_0 at the edge to z_1, a nearly straight leg over the ground,
+    z(t) = z_0 + w t - g t^2 / 2        from z_0 at the edge to z_1, a nearly straight leg over ground, or a bent one on a box,
 
 and the knees bend the deeper the faster (v_1 = g T - w) the ground is met: stopping within s m asks for v_1^2 / 2 g s weights
 over one's own, so s grows with v_1 from a step's 0.1 m to a crouch of 0.4 m, and lasts 2 s / v_1.
@@ -24,12 +24,20 @@ from parc.author.script import SIDES, SIGN, Key, Script, Side, Step, Via, shifte
 from parc.errors import SettingsError
 from parc.terrain.terrain import CELL
 
-DownStyle = Literal["step", "leap", "jump"]
-HEIGHTS: dict[DownStyle, tuple[float, float]] = {"step": (0.2, 0.7), "leap": (0.3, 1.4), "jump": (0.3, 1.4)}
-"""m that each is for"""
+JumpStyle = Literal["step", "leap", "jump"]
+HEIGHTS: dict[JumpStyle, tuple[float, float]] = {"step": (-0.2, 0.7), "leap": (-0.5, 1.4), "jump": (-0.6, 1.4)}
+"""m down that each is for; below 0 is up"""
+WIDEST = 5
+"""cells of a ditch"""
 _GRAVITY = 9.81
 _LEG = 0.865
 """m, from the hips to the sole of a leg that is about to land"""
+_TUCK = 0.45
+"""m that such a leg is shorter for each m that it lands higher"""
+_CLEARANCE = 0.06
+"""m that the pelvis passes over where it lands, on the way up"""
+_FASTEST_UP = 2.6
+"""m/s at take-off"""
 _TOE, _HEEL, _HALF_WIDTH = 0.1335, 0.0435, 0.045
 """m of the sole before, behind and beside the ankle"""
 _AFTER = 1.7
@@ -37,10 +45,10 @@ _AFTER = 1.7
 
 
 @dataclass(frozen=True)
-class JumpDown:
+class ForwardJump:
     height: float = 0.8
-    """m of the edge over the ground of the landing"""
-    style: DownStyle = "leap"
+    """m of the edge over the ground of the landing; below 0 it is jumped up"""
+    style: JumpStyle = "leap"
     speed: float = 1.5
     """m/s of the way to the edge"""
     leave: float = 1.2
@@ -62,11 +70,21 @@ class JumpDown:
         low, high = HEIGHTS[self.style]
         if not low <= self.height <= high:
             raise SettingsError(f"a {self.style} down {self.height} m is not between {low} and {high} m")
-        if not 0 <= self.gap <= 2 or not 0.6 <= self.speed <= 3.0 or abs(self.heading) > 0.6:
+        if not 0 <= self.gap <= WIDEST or not 0.6 <= self.speed <= 3.6 or abs(self.heading) > 0.6:
             raise SettingsError(
-                f"a way down over {self.gap} cells at {self.speed} m/s and {self.heading} rad is not within 0 to 2 cells, "
-                "0.6 to 3 m/s and 0.6 rad"
+                f"a jump over {self.gap} cells at {self.speed} m/s and {self.heading} rad is not within 0 to {WIDEST} cells, "
+                "0.6 to 3.6 m/s and 0.6 rad"
             )
+        if self.gap == 0 and -0.2 < self.height < 0.2:
+            raise SettingsError(f"a jump over no gap from a height of {self.height} m is not a jump")
+
+    @property
+    def skill(self) -> str:
+        if self.gap and abs(self.height) < 0.3:
+            return "gap_jump"
+        if self.height < 0:
+            return "jump_up"
+        return "step_down" if self.style == "step" else "jump_down"
 
 
 class _Flight(NamedTuple):
@@ -78,6 +96,8 @@ class _Flight(NamedTuple):
     """s until the first foot lands"""
     reach: float
     """m that this foot is before the pelvis"""
+    low: float
+    """m that the pelvis is over this foot"""
 
     def at(self, t: float) -> tuple[float, float]:
         return self.start[0] + self.speed[0] * t, self.start[1] + self.speed[1] * t - 0.5 * _GRAVITY * t * t
@@ -98,8 +118,8 @@ class _Flight(NamedTuple):
         return self.at(self.time)[0] + self.reach
 
 
-def jump_down(name: str, make: JumpDown = JumpDown()) -> Script:
-    """Of skill `step_down` where the way goes on over one foot, else `jump_down`."""
+def forward_jump(name: str, make: ForwardJump = ForwardJump()) -> Script:
+    """Of skill `gap_jump` over a gap between about equal levels, else `jump_up`, `jump_down` or `step_down`."""
     before, last, keys, flight = (_gathered if make.style == "jump" else _from_one_foot)(make)
     steps, landing_keys, landed = (_onto_one_foot if make.style == "step" else _onto_both_feet)(make, flight)
     flying = [_key(flight, t) for t in np.linspace(0.0, flight.time, 5)[1:]]
@@ -108,7 +128,7 @@ def jump_down(name: str, make: JumpDown = JumpDown()) -> Script:
     side = 2.0 + max(abs(math.sin(make.heading)) * back, abs(math.sin(make.heading + make.turn)) * on)
     script = Script(
         name=name,
-        skill="step_down" if make.style == "step" else "jump_down",
+        skill=make.skill,
         terrain=stage.drop(make.height, make.gap, make.depth, back, on, side),
         duration=end - begin,
         steps=[*before, *last, *steps],
@@ -121,13 +141,14 @@ def jump_down(name: str, make: JumpDown = JumpDown()) -> Script:
     return shifted(turned(script, make.heading), -begin)
 
 
-def _edge(make: JumpDown, y: float) -> float:
-    """m along the way where a foot that is y m beside it stands with its toes at the edge."""
+def _edge(make: ForwardJump, y: float) -> float:
+    """m along the way where a foot that is y m beside it stands with its toes at the edge, or well before a box."""
     c, s = math.cos(make.heading), math.sin(make.heading)
-    return (-0.02 - _TOE * c - _HALF_WIDTH * abs(s) + y * s) / c
+    away = 0.02 if make.height > -0.2 else 0.20 + 0.25 * abs(make.height) + (0.1 * make.speed if make.style == "leap" else 0.0)
+    return (-away - _TOE * c - _HALF_WIDTH * abs(s) + y * s) / c
 
 
-def _over_the_ditch(make: JumpDown, y: float) -> float:
+def _over_the_ditch(make: ForwardJump, y: float) -> float:
     """m along the way where a foot y m beside it is clear of the ditch, or of the wall it came down from."""
     c, s = math.cos(make.heading), math.sin(make.heading)
     return (make.gap * CELL + 0.06 + _HEEL * c + _HALF_WIDTH * abs(s) + y * s) / c
@@ -137,11 +158,11 @@ Takeoff = tuple[list[Step], list[Step], list[Key], _Flight]
 """walk, the last steps on the edge, their keys, flight; the feet leave at 0 s"""
 
 
-def _from_one_foot(make: JumpDown) -> Takeoff:
+def _from_one_foot(make: ForwardJump) -> Takeoff:
     h, v, last, first = make.height, make.speed, make.side, other(make.side)
     pace = Pace(v)
     steps_down = make.style == "step"
-    stance = float(np.interp(v, [0.9, 1.4, 2.0, 2.6], [0.66, 0.54, 0.40, 0.28]))
+    stance = float(np.interp(v, [0.9, 1.4, 2.0, 2.6, 3.6], [0.66, 0.54, 0.40, 0.28, 0.22]))
     plant = _edge(make, SIGN[last] * pace.width)
     ahead = min(0.5 * stance * v, 0.36)
     if steps_down:
@@ -160,7 +181,7 @@ def _from_one_foot(make: JumpDown) -> Takeoff:
     return before, steps, keys, flight
 
 
-def _gathered(make: JumpDown) -> Takeoff:
+def _gathered(make: ForwardJump) -> Takeoff:
     h, last, first = make.height, make.side, other(make.side)
     pace = Pace(make.speed)
     plant = {side: _edge(make, SIGN[side] * 0.11) for side in SIDES}
@@ -182,17 +203,22 @@ def _gathered(make: JumpDown) -> Takeoff:
     return before, steps, keys, flight
 
 
-def _flight(make: JumpDown, start: tuple[float, float], along: float, up: float) -> _Flight:
-    """The natural one, or one as much longer as the ditch asks for, higher and a little faster."""
+def _flight(make: ForwardJump, start: tuple[float, float], along: float, up: float) -> _Flight:
+    """The natural one, or one as much longer or higher as the ditch or the box asks for, and a little faster."""
     foot = other(make.side)
     need = _over_the_ditch(make, SIGN[foot] * 0.10) - start[0] + (0.0 if make.style == "step" else 0.10)
+    leg = _LEG - _TUCK * max(-make.height, 0.0)
+    if make.skill == "gap_jump":
+        up = max(up, 0.4 if make.style == "step" else 0.9)
     while True:
         reach = 0.10 + (0.10 if make.style == "step" else 0.12) * along
-        low = math.sqrt(_LEG**2 - reach**2)
-        time = (up + math.sqrt(up**2 + 2 * _GRAVITY * (start[1] - low))) / _GRAVITY
-        if along * time + reach >= need:
-            return _Flight(start, (along, up), time, reach)
-        up, along = min(up + 0.05, 1.4), along + 0.01
+        low = math.sqrt(leg**2 - reach**2)
+        high_enough = start[1] - low - (_CLEARANCE if make.height < 0 else 0.0) + max(up, 0.0) ** 2 / (2 * _GRAVITY) >= 0
+        if high_enough:
+            time = (up + math.sqrt(up**2 + 2 * _GRAVITY * (start[1] - low))) / _GRAVITY
+            if along * time + reach >= need:
+                return _Flight(start, (along, up), time, reach, low)
+        up, along = min(up + 0.05, _FASTEST_UP), along + 0.01
 
 
 def _xyz(flight: _Flight, t: float) -> tuple[float, float, float]:
@@ -209,7 +235,7 @@ Landing = tuple[list[Step], list[Key], float]
 """steps and keys from the landing on, and where the walk begins, m"""
 
 
-def _onto_one_foot(make: JumpDown, flight: _Flight) -> Landing:
+def _onto_one_foot(make: ForwardJump, flight: _Flight) -> Landing:
     land, foot, v = flight.time, other(make.side), make.speed
     pace, lowest = Pace(make.leave), 2 * flight.bend / flight.impact
     x, z = flight.at(land)
@@ -229,7 +255,7 @@ def _onto_one_foot(make: JumpDown, flight: _Flight) -> Landing:
     return [landed, *after], keys, flight.foothold
 
 
-def _onto_both_feet(make: JumpDown, flight: _Flight) -> Landing:
+def _onto_both_feet(make: ForwardJump, flight: _Flight) -> Landing:
     land, first, second = flight.time, other(make.side), make.side
     pace, lowest, deep = Pace(make.leave), 2 * flight.bend / flight.impact, flight.bend
     x, z = flight.at(land)
@@ -254,11 +280,11 @@ def _onto_both_feet(make: JumpDown, flight: _Flight) -> Landing:
     return [*steps, *after], keys, front
 
 
-def _free_feet(make: JumpDown, flight: _Flight) -> list[Via]:
+def _free_feet(make: ForwardJump, flight: _Flight) -> list[Via]:
     """Ankles in the air, relative to the pelvis."""
     last, first = make.side, other(make.side)
     y, t = 0.09, flight.time
-    low = math.sqrt(_LEG**2 - flight.reach**2)
+    low = flight.low
 
     def via(side: Side, time: float, x: float, z: float, pitch: float) -> Via:
         pelvis = flight.at(min(time, t))
@@ -271,14 +297,15 @@ def _free_feet(make: JumpDown, flight: _Flight) -> list[Via]:
             via(last, 0.6 * t, -0.34, -0.58, 0.8),
             via(last, t + 0.04, -0.30, -0.56, 0.9),
         ]
-    leading = [via(first, 0.25 * t, 0.16, -0.62, 0.15), via(first, 0.7 * t, flight.reach, -low + 0.12, 0.2)]
-    trailing = [via(last, 0.30 * t, -0.26, -0.64, 0.8), via(last, 0.7 * t, flight.reach - 0.18, -low + 0.13, 0.3)]
+    tucked = 0.35 * max(-make.height, 0.0) - 0.62
+    leading = [via(first, 0.25 * t, 0.16, tucked, 0.15), via(first, 0.7 * t, flight.reach, -low + 0.12, 0.2)]
+    trailing = [via(last, 0.30 * t, -0.26, tucked - 0.02, 0.8), via(last, 0.7 * t, flight.reach - 0.18, -low + 0.13, 0.3)]
     if make.style == "jump":
-        leading[0], trailing[0] = via(first, 0.3 * t, -0.02, -0.66, 0.6), via(last, 0.3 * t, -0.06, -0.66, 0.6)
+        leading[0], trailing[0] = via(first, 0.3 * t, -0.02, tucked - 0.04, 0.6), via(last, 0.3 * t, -0.06, tucked - 0.04, 0.6)
     return [*leading, *trailing]
 
 
-def _balancing_hands(make: JumpDown, flight: _Flight) -> list[Via]:
+def _balancing_hands(make: ForwardJump, flight: _Flight) -> list[Via]:
     """Arms go back in the crouch and out in the air, and come down before the body as it sinks."""
     if make.style == "step":
         return []
@@ -300,7 +327,7 @@ def _balancing_hands(make: JumpDown, flight: _Flight) -> list[Via]:
     return vias
 
 
-def _count(make: JumpDown) -> int:
+def _count(make: ForwardJump) -> int:
     return math.ceil((make.approach + 0.5) / Pace(make.speed).time) + 4
 
 
