@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from parc.errors import SettingsError
 from parc.generate.network import MAP_TOKENS, PAST_FRAMES
 
 _FIRST_PAST = 1 + MAP_TOKENS + 1
@@ -29,6 +30,12 @@ class EncoderSettings:
     heads: int = 16
     hidden: int = 1024
     """width of the feed-forward part"""
+    dropout: float = 0.0
+    """of the encoder's layers, in training"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise SettingsError(f"dropout is {self.dropout}, expected a share from 0 to under 1")
 
 
 class EncoderContext(NamedTuple):
@@ -52,7 +59,7 @@ class PaperEncoder(nn.Module):
         self.level_in = _mlp(128, width)
         self.place = nn.Parameter(0.02 * torch.randn(_FIRST_PAST + PAST_FRAMES + frames, width))
         layer = nn.TransformerEncoderLayer(
-            width, settings.heads, settings.hidden, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+            width, settings.heads, settings.hidden, settings.dropout, activation="gelu", batch_first=True, norm_first=True
         )
         self.encoder = nn.TransformerEncoder(layer, settings.layers, enable_nested_tensor=False)
         self.frame_out = _mlp(width, features)

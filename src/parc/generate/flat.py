@@ -48,9 +48,9 @@ class AdamSettings:
     """weight decay"""
     eps: float = 1e-8
     clip: float = 1.0
-    """largest norm of the gradient"""
+    """largest norm of the gradient; 0: any"""
     average: float = 0.999
-    """decay of the moving average of the weights, approached as (1 + i) / (12 + i)"""
+    """decay of the moving average of the weights, approached as (1 + i) / (12 + i); 0: the last weights are used"""
     average_age: int = 0
     """what i starts from: the first weights count as the average of that many steps"""
 
@@ -79,7 +79,8 @@ class FlatAdamW:
         go = finite.to(x.dtype)
         self.count.add_(go)
         self.skipped.add_(1 - go)
-        g = torch.where(finite, grads * (s.clip / (self.norm + 1e-6)).clamp_max(1.0), torch.zeros_like(grads))
+        shortened = grads * (s.clip / (self.norm + 1e-6)).clamp_max(1.0) if s.clip > 0 else grads
+        g = torch.where(finite, shortened, torch.zeros_like(grads))
         self.first.lerp_(g, (1 - s.beta1) * go)
         self.second.lerp_(g.square(), (1 - s.beta2) * go)
         t = self.count.clamp_min(1)

@@ -27,7 +27,7 @@ from parc.generate.encoder import EncoderSettings, PaperEncoder
 from parc.generate.feature import FeatureLayout, RotationEncoding, Statistics
 from parc.generate.network import PAST_FRAMES, PrefixSettings, PrefixTransformer
 from parc.generate.schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, advance, sample
-from parc.run.checkpoint import fill, load_checkpoint, save_checkpoint
+from parc.run.checkpoint import fill, load_checkpoint, read_description, save_checkpoint
 from parc.terrain.heightmap import HeightmapGrid
 
 KIND = "generator"
@@ -46,7 +46,8 @@ class GeneratorSettings:
 
     @classmethod
     def paper(cls) -> "GeneratorSettings":
-        return cls(network=EncoderSettings(), schedule=DdpmSchedule(), encoding="exp")
+        """A DDPM over exponential maps (paper); the encoder's sizes, K, its cosine and the dropout are the released code's."""
+        return cls(network=EncoderSettings(dropout=0.1), schedule=DdpmSchedule(), encoding="exp")
 
 
 class Generator(nn.Module):
@@ -210,6 +211,11 @@ class Generator(nn.Module):
         weights = {k.removeprefix("network."): v.float() for k, v in tensors.items() if k.startswith("network.")}
         fill(generator.network, weights, path)
         return generator.to(device).eval()
+
+
+def read_settings(path: Path | str) -> GeneratorSettings:
+    """What the generator in a file is made of, without its weights."""
+    return _settings_from(read_description(path), path)
 
 
 def _settings_from(meta: dict[str, Any], path: Path | str) -> GeneratorSettings:

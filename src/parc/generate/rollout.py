@@ -10,7 +10,7 @@ carried along but no longer grows: `frames` says how much of each row counts.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -21,7 +21,7 @@ from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.arrival import SAME_HEIGHT, arrive
-from parc.generate.blend import Blend
+from parc.generate.blend import PAPER_BLEND, Blend
 from parc.generate.captured_ahead import CapturedAhead
 from parc.generate.frame import CanonicalFrame, FrameState
 from parc.generate.fuse import Fused
@@ -72,8 +72,12 @@ class RolloutSettings:
 
     @classmethod
     def paper(cls) -> "RolloutSettings":
-        """What the network says, joined to the past by a constant blend alone: no repair, no gravity, no choice, no overlap."""
-        return cls(blend=Blend.constant(0.65), lock_feet=False, fall=False, overlap=0, choices=1)
+        """The network alone, blended by s (paper); 7 kept frames and a target 7 cells ahead are the released code's."""
+        return cls(blend=PAPER_BLEND, keep=7, lookahead=2.8, seconds=10.0).unrepaired()
+
+    def unrepaired(self) -> "RolloutSettings":
+        """Windows as the network gives them: no repair, no gravity, no overlap, no choice among candidates."""
+        return replace(self, lock_feet=False, fall=False, overlap=0, choices=1)
 
     def __post_init__(self) -> None:
         if self.keep < PAST_FRAMES:
@@ -388,13 +392,5 @@ def roll_out(
     compiled: bool = False,
 ) -> RolloutBatch:
     """`candidates` motions along each path, rows terrain by terrain; past [N * candidates, 2, ...] to start from, if any."""
-    runner = PathRunner(
-        generator,
-        TerrainBatch.stack(list(terrains)),
-        PathBatch.stack(list(paths)),
-        candidates,
-        settings or RolloutSettings(),
-        use_graph,
-        compiled,
-    )
-    return runner.run(seed, past)
+    stacked = (TerrainBatch.stack(list(terrains)), PathBatch.stack(list(paths)))
+    return PathRunner(generator, *stacked, candidates, settings or RolloutSettings(), use_graph, compiled).run(seed, past)

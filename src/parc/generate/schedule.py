@@ -61,6 +61,10 @@ class FlowSchedule:
         level = level[..., None, None]
         return (1 - level) * x0 + level * noise
 
+    def describe(self, steps: int | None = None) -> str:
+        """How motions are sampled, in words; `steps` as for `RolloutSettings`."""
+        return f"few-step flow, {steps or self.steps} steps"
+
     def plan(self, device: torch.device) -> SamplerPlan:
         levels = torch.linspace(1.0, 0.0, self.steps + 1, dtype=torch.float64)
         gain = (levels[:-1] - levels[1:]) / levels[:-1]
@@ -89,6 +93,11 @@ class DdpmSchedule:
     def alpha_bar(self, level: Tensor) -> Tensor:
         k = torch.round(level * self.diffusion_steps).long().clamp(0, self.diffusion_steps)
         return _cosine_alpha_bar(self.diffusion_steps, level.device).index_select(0, k.flatten()).view_as(level)
+
+    def describe(self, steps: int | None = None) -> str:
+        """How motions are sampled, in words; `steps` is of flow schedules alone."""
+        count = math.ceil(self.diffusion_steps / self.stride)
+        return f"DDIM with stride {self.stride} over K = {self.diffusion_steps}, {count} steps"
 
     def plan(self, device: torch.device) -> SamplerPlan:
         k = torch.arange(self.diffusion_steps, 0, -self.stride)

@@ -3,7 +3,7 @@
 Kinematics is done once, here: a training step only gathers rows. Windows are drawn by skill and length: a skill with n frames in
 all gets a share proportional to n^balance (0.5: a skill with four times the data is drawn twice as often), divided over its
 clips by length. A window in which the root hardly moves counts as little as `STILL_COUNTS`: a model that has seen people wait
-waits too.
+waits too. With balance 1 and windows that all count 1 every window of the data set has the same chance, as in the paper.
 """
 
 import re
@@ -62,10 +62,12 @@ class FrameTable:
         mirrored: bool = True,
         balance: float = 0.5,
         made_share: float | None = None,
+        still_counts: float = STILL_COUNTS,
     ) -> "FrameTable":
         """Clips shorter than `window` frames are left out; an error if none is left.
 
-        `made_share`: of windows, those of generated motions; None: by `balance`, as one skill among the others.
+        `made_share`: of windows, those of generated motions; None: by `balance`, as one skill among the others. `still_counts`:
+        of a window that moves, what one counts whose root stands still.
         """
         usable = [c for c in clips if len(c.motion) >= window]
         if not usable:
@@ -92,7 +94,7 @@ class FrameTable:
         window_clip = torch.repeat_interleave(torch.arange(len(motions)), counts)
         first_window = counts.cumsum(0) - counts
         window_start = starts[window_clip] + torch.arange(int(counts.sum())) - first_window[window_clip]
-        moves = how_much_it_moves(frames.root_pos, window_start, ends[window_clip])
+        moves = how_much_it_moves(frames.root_pos, window_start, ends[window_clip], still_counts)
         moving = torch.zeros(len(motions), dtype=torch.float64).index_add_(0, window_clip, moves)
         odds = (_skill_factor(moving, skills, balance, made_share)[window_clip] * moves).cumsum(0)
 
@@ -136,12 +138,12 @@ def mirror_terrain(terrain: Terrain) -> Terrain:
     return replace(terrain, heights=terrain.heights.flip(1), min_point=torch.stack([terrain.min_point[0], -last]), bounds=bounds)
 
 
-def how_much_it_moves(root_pos: Tensor, start: Tensor, end: Tensor) -> Tensor:
-    """[W] float64, STILL_COUNTS to 1, of windows that start at a frame [W] of clips that end before a frame [W]."""
+def how_much_it_moves(root_pos: Tensor, start: Tensor, end: Tensor, still_counts: float = STILL_COUNTS) -> Tensor:
+    """[W] float64, `still_counts` to 1, of windows that start at a frame [W] of clips that end before a frame [W]."""
     now = start + PAST_FRAMES - 1
     later = torch.minimum(now + round(FPS), end - 1)
     speed = (root_pos[later] - root_pos[now]).norm(dim=-1).double() * FPS / (later - now)
-    return ((speed - STILL) / (MOVING - STILL)).clamp(STILL_COUNTS, 1.0)
+    return ((speed - STILL) / (MOVING - STILL)).clamp(still_counts, 1.0)
 
 
 def _skill_factor(moving: Tensor, skills: list[str], balance: float, made_share: float | None) -> Tensor:

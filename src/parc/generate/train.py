@@ -32,11 +32,9 @@ from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.dataset.read import read_clips
 from parc.errors import ParcError, SettingsError
-from parc.generate.flat import AdamSettings
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PAST_FRAMES
-from parc.generate.objective import PaperObjective
-from parc.generate.table import FrameTable
+from parc.generate.table import STILL_COUNTS, FrameTable
 from parc.generate.trainer import StepSettings, Trainer
 from parc.generate.window import WindowSampler, WindowSettings
 from parc.run import distributed
@@ -65,6 +63,8 @@ class TrainSettings:
     """0: every skill the same share of windows, 1: in proportion to its frames"""
     made_share: float | None = None
     """share of windows from generated motions; None: as one skill among the others"""
+    still_counts: float = STILL_COUNTS
+    """of a window that moves, what one counts in which the root stands still"""
     checkpoint_seconds: float = 60.0
     """s between checkpoints"""
     log_steps: int = 50
@@ -81,17 +81,21 @@ class TrainSettings:
             raise SettingsError(f"the budget is {budget}, expected more than none")
         if self.made_share is not None and not 0 < self.made_share < 1:
             raise SettingsError(f"the share of generated motions is {self.made_share}, expected between 0 and 1")
+        if not 0 < self.still_counts <= 1:
+            raise SettingsError(f"still_counts is {self.still_counts}, expected a share above 0 and at most 1")
         if self.window.future != self.generator.future:
             raise SettingsError(f"windows have {self.window.future} future frames, the generator {self.generator.future}")
 
     @classmethod
     def paper(cls, seconds: float = 600.0, steps: int | None = None) -> "TrainSettings":
-        """The paper's recipe: exponential maps, DDPM, encoder over all tokens, batch 64, AdamW 1e-5, no own rollouts."""
-        step = StepSettings(
-            batch=64, levels=1, past_noise=0.0, own_share=0.0, random_level=0.0, warm_up=1, last_rate=1.0,
-            adam=AdamSettings(rate=1e-5, beta2=0.999, decay=0.01), objective=PaperObjective(),
+        """The paper's recipe: DDPM on exponential maps, encoder over all tokens, every window with the same chance.
+
+        The budget is ours (the paper tells none); mirrored copies are the released code's.
+        """
+        return cls(
+            seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), window=WindowSettings.paper(),
+            step=StepSettings.paper(), mirrored=True, balance=1.0, still_counts=1.0,
         )  # fmt: skip
-        return cls(seconds=seconds, steps=steps, generator=GeneratorSettings.paper(), step=step)
 
 
 def train_generator(
@@ -136,7 +140,8 @@ def make_trainer(
         generator.network.load_state_dict(source.network.state_dict())
         step = replace(step, adam=replace(step.adam, average_age=_TRUSTED))
     length = PAST_FRAMES + settings.window.future
-    table = FrameTable.build(clips, character, length, device, settings.mirrored, settings.balance, settings.made_share)
+    odds = (settings.mirrored, settings.balance, settings.made_share, settings.still_counts)
+    table = FrameTable.build(clips, character, length, device, *odds)
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
     if used is None:
         trainer = Trainer(generator, windows, step, group, settings.seed, settings.graph, settings.compile)
@@ -296,7 +301,7 @@ class Command:
     resume: bool = True
     """go on from a checkpoint in `out`, if there is one"""
     paper: bool = False
-    """the paper's recipe for network, windows and steps; their settings are then ignored"""
+    """the paper's recipe for network, windows, their odds and steps; settings of those are then ignored"""
     train: Annotated[TrainSettings, tyro.conf.arg(name="")] = field(default_factory=TrainSettings)
 
 
@@ -305,7 +310,7 @@ def run(command: Command) -> Path:
     settings = command.train
     if command.paper:
         recipe = TrainSettings.paper(settings.seconds, settings.steps)
-        kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds", "mirrored", "balance", "made_share")
+        kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds")
         settings = replace(recipe, **{name: getattr(settings, name) for name in kept})
     if command.rate is not None:
         settings = _with_adam(settings, rate=command.rate)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -74,6 +75,18 @@ class StepSettings:
     adam: AdamSettings = field(default_factory=AdamSettings)
     objective: FastObjective | PaperObjective = field(default_factory=FastObjective)
 
+    @classmethod
+    def paper(cls) -> "StepSettings":
+        """One noise level of each window, no own rollouts; the past is hidden from 15 % of them (paper).
+
+        Batch, AdamW's numbers at one rate throughout and weights used without an average are the released code's.
+        """
+        return cls(
+            batch=64, levels=1, past_dropout=0.15, past_noise=0.0, random_level=0.0, warm_up=1, last_rate=1.0,
+            own_start=1.0, own_share=0.0,
+            adam=AdamSettings(rate=1e-5, beta2=0.999, decay=0.01, clip=0.0, average=0.0), objective=PaperObjective(),
+        )  # fmt: skip
+
 
 class _Noised(NamedTuple):
     """What one step trains on, K noise levels of each of B windows."""
@@ -108,7 +121,7 @@ class Trainer:
         self.flat = FlatParameters(generator.network, with_gradients=True)
         group.broadcast_([self.flat.values])
         self.optimiser = FlatAdamW(self.flat, settings.adam)
-        self.steps = 0
+        self.steps, self._seed = 0, seed
         self.rolls_out = False
         self.parts = torch.zeros(len(settings.objective.NAMES), device=device)
         """unweighted losses of the last step, in the order of the objective's NAMES"""
@@ -164,7 +177,7 @@ class Trainer:
         self.optimiser.begin_again(settings.adam)
         self._own_flat.values.copy_(self.flat.values)
         self.random.manual_seed(_seed(seed, self.group))
-        self.steps, self.rolls_out = 0, False
+        self.steps, self.rolls_out, self._seed = 0, False, seed
         self._gradient = self._update = None
 
     def prepare(self) -> None:
@@ -195,10 +208,17 @@ class Trainer:
             self.rolls_out = rolls_out
             self._capture()
         self.rolls_out = rolls_out
+        if self._drops_out:  # layers draw from torch's own stream: begun anew at each step, a resumed run draws the same
+            words = np.random.SeedSequence([self._seed, self.group.rank, self.steps]).generate_state(1, np.uint64)
+            torch.manual_seed(int(words[0]) >> 1)
         (self._gradient or self._take_gradient)()
         self.group.mean_([self.flat.grads])
         (self._update or self._apply)()
         self.steps += 1
+
+    @property
+    def _drops_out(self) -> bool:
+        return any(isinstance(part, torch.nn.Dropout) and part.p > 0 for part in self.generator.network.modules())
 
     @property
     def is_captured(self) -> bool:

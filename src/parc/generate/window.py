@@ -5,8 +5,8 @@ never into the body: a cell may rise to just under the lowest point that passes 
 without limit, unless the body comes close to it; then it stays (it may carry the foot, or be the wall the hand is on). A point
 reaches `padding` sideways, for the body is wider than its sample points.
 
-A share of the items is *random terrain* (paper): only the past is kept clear, so the recorded future means nothing there and only
-the penetration loss applies.
+A share of the items is *random terrain* (paper): only the past is kept clear, so the recorded future means nothing there and no
+loss compares with it. The paper's objective then has the penetration loss alone, ours also others that need no recording.
 
 Everything is gathers and arithmetic on fixed shapes; a batch can be drawn inside a captured CUDA graph. Only `pick`, `swept` and
 `earlier` read the table, so that code compiled for the rest does not depend on the size of the data.
@@ -58,6 +58,11 @@ class WindowSettings:
     new_floor: tuple[float, float] = (-2.0, 2.0)
     """m, lowest and highest new level against the feet: from ledges no wider than the body's way to trenches as narrow"""
     boxes: BoxAugmentation = field(default_factory=BoxAugmentation)
+
+    @classmethod
+    def paper(cls) -> "WindowSettings":
+        """The ground of every window gets boxes, and nothing else is done to it."""
+        return cls(unchanged_share=0.0, new_floor_share=0.0)
 
 
 class Drawn(NamedTuple):
