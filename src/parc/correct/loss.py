@@ -1,20 +1,24 @@
 """Terms of the kinematic correction (the paper's appendix "Kinematic Motion Correction"), each a pure function of tensors.
 
 Sums run over frames, bodies and points of one clip; every function returns [N]. Padding frames are masked by `valid` [N, T].
-The jerk term is the paper's in position units: jerk over the limit times dt^3 is the distance by which a point misses a
-smooth path, so that one weight of 1000 means the same for metres of penetration, of missed contact and of jerk. (The paper
-writes m/s3, where jerk drowns all else.)
+The jerk term is by default in position units: jerk over the limit times dt^3 is the distance by which a point misses a smooth
+path, so that one weight of 1000 means the same for metres of penetration, of missed contact and of jerk. The paper writes m/s3,
+27000 times as much at 30 frames a second, where jerk drowns all else.
 """
+
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from parc.character import rotation
 
+JerkUnit = Literal["m", "m/s3"]
 
-def regularisation(shift: Tensor, root_turn: Tensor, joint_turn: Tensor, valid: Tensor) -> Tensor:
-    """L_reg: squared change of root position [N, T, 3], root rotation [N, T, 3] and joint coordinates [N, T, D]."""
-    change = shift.square().sum(-1) + root_turn.square().sum(-1) + joint_turn.square().sum(-1)
+
+def regularisation(shift: Tensor, root_turn: Tensor, joint_turn: Tensor, valid: Tensor, root_weight: float = 1.0) -> Tensor:
+    """L_reg: squared change of root position [N, T, 3], root rotation [N, T, 3] (weighed) and joint coordinates [N, T, D]."""
+    change = shift.square().sum(-1) + root_weight * root_turn.square().sum(-1) + joint_turn.square().sum(-1)
     return (change * valid).sum(1)
 
 
@@ -28,11 +32,12 @@ def contact(body_distance: Tensor, contacts: Tensor, valid: Tensor) -> Tensor:
     return ((contacts * body_distance).sum(-1) * valid).sum(1)
 
 
-def excess_jerk(pos: Tensor, valid: Tensor, limit: float, fps: float) -> Tensor:
-    """L_jerk = sum_b max(|jerk| - limit, 0) dt^3 of body positions [N, T, B, 3]; limit in m/s3."""
+def excess_jerk(pos: Tensor, valid: Tensor, limit: float, fps: float, unit: JerkUnit = "m") -> Tensor:
+    """L_jerk = sum_b max(|jerk| - limit, 0) of body positions [N, T, B, 3]; limit in m/s3. In m: times dt^3."""
     third = pos[:, 3:] - 3 * pos[:, 2:-1] + 3 * pos[:, 1:-2] - pos[:, :-3]
     size = third.square().sum(-1).add(1e-12).sqrt()
-    return ((size - limit / fps**3).clamp_min(0).sum(-1) * valid[:, 3:]).sum(1)
+    excess = ((size - limit / fps**3).clamp_min(0).sum(-1) * valid[:, 3:]).sum(1)
+    return excess * fps**3 if unit == "m/s3" else excess
 
 
 def smoothness(shift: Tensor, root_turn: Tensor, joint_turn: Tensor, valid: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from parc.character.kinematics import forward_kinematics
 from parc.character.surface import min_per_body, world_points
 from parc.correct import loss
 from parc.correct.anchor import find_anchors
+from parc.correct.loss import JerkUnit
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.generate.fuse import Fused
@@ -40,9 +41,13 @@ class OptimiseSettings:
     contact: float = 1000.0
     """w_contact (paper)"""
     jerk: float = 1000.0
-    """w_jerk (paper), in position units"""
+    """w_jerk (paper)"""
     jerk_limit: float = 1000.0
     """m/s3 (paper)"""
+    jerk_unit: JerkUnit = "m"
+    """of the jerk over the limit: m/s3 (paper), or that times dt^3 (`parc.correct.loss`)"""
+    root_turn: float = 1.0
+    """weight of the root's rotation within L_reg"""
     smoothness: float = 10.0
     """of the change"""
     sliding: float = 1000.0
@@ -53,6 +58,11 @@ class OptimiseSettings:
     """iterations without gain after which the step is cut, and at the fourth time the run ends; 0 never"""
     gain: float = 1e-2
     """least relative improvement of the batch's loss that counts"""
+
+    @classmethod
+    def paper(cls) -> "OptimiseSettings":
+        """The paper's four terms with jerk in m/s3, all 3000 iterations; the root's turn in L_reg weighs 10 (released code)."""
+        return cls(jerk_unit="m/s3", root_turn=10.0, smoothness=0.0, sliding=0.0, anchor=0.0, patience=0)
 
     def __post_init__(self) -> None:
         if self.iterations < 0:
@@ -135,10 +145,10 @@ class Correction:
         key_points = points.index_select(2, self.key_rows.flatten()).unflatten(2, tuple(self.key_rows.shape))
         held_points = points.gather(2, self.anchors.point.unsqueeze(-1).expand(*self.anchors.point.shape, 3))
         return {
-            "regularisation": loss.regularisation(shift, root_turn, joint_turn, valid),
+            "regularisation": loss.regularisation(shift, root_turn, joint_turn, valid, settings.root_turn),
             "penetration": loss.penetration(signed, valid),
             "contact": loss.contact(min_per_body(batch.surface, signed.abs()), batch.contacts, valid),
-            "jerk": loss.excess_jerk(pose.pos, valid, settings.jerk_limit, batch.fps),
+            "jerk": loss.excess_jerk(pose.pos, valid, settings.jerk_limit, batch.fps, settings.jerk_unit),
             "smoothness": loss.smoothness(shift, root_turn, joint_turn, valid),
             "sliding": loss.sliding(key_points, self.patch, self.held),
             "anchor": loss.anchoring(held_points, self.anchors.place, self.anchors.held),

@@ -55,6 +55,8 @@ class SynthesisSettings:
     rollout: RolloutSettings = field(default_factory=RolloutSettings)
     select: SelectSettings = field(default_factory=SelectSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
+    brisk: bool = True
+    """take hesitations out of the chosen motions (released code)"""
     optimise: OptimiseSettings | None = field(default_factory=OptimiseSettings)
     """None: no kinematic correction"""
     mirrored: bool = True
@@ -63,6 +65,22 @@ class SynthesisSettings:
     """drop clips that did not reach the end of their path or sink or float too much"""
     shortest: int = 30
     """frames"""
+
+    @classmethod
+    def paper(cls) -> "SynthesisSettings":
+        """The best of 64 motions by the paper's heuristic, by the paper's sampler, corrected by the paper's four terms.
+
+        That hesitations are taken out, and a best motion that does not arrive or is over limits is dropped, is the released
+        code's. Mirrored copies are made in training, not stored.
+        """
+        return cls(
+            candidates=64, rollout=RolloutSettings.paper(), select=SelectSettings.paper(), optimise=OptimiseSettings.paper(),
+            mirrored=False,
+        )  # fmt: skip
+
+    def uncorrected(self) -> "SynthesisSettings":
+        """The same motions with nothing done to them but the choice among candidates, by the paper's heuristic."""
+        return replace(self, rollout=self.rollout.unrepaired(), select=SelectSettings.paper(), brisk=False, optimise=None)
 
     def __post_init__(self) -> None:
         if self.candidates < self.keep or self.keep < 1 or self.terrains_per_unit < 1:
@@ -118,7 +136,8 @@ def synthesise_unit(
                 refused.append(f"terrain {g}: no valid candidate (best score {float(selection.score[row]):.1f})")
                 continue
             name = f"it{iteration}_u{unit:06d}_t{g:02d}_{rank}"
-            clip = remove_hesitation(_with_provenance(candidates[row], name, selection, row, seed, iteration, model), character)
+            clip = _with_provenance(candidates[row], name, selection, row, seed, iteration, model)
+            clip = remove_hesitation(clip, character) if settings.brisk else clip
             if len(clip.motion) < settings.shortest:
                 refused.append(f"terrain {g}: only {len(clip.motion)} frames")
                 continue
