@@ -53,11 +53,16 @@ class RecordSettings:
 
     @classmethod
     def paper(cls) -> "RecordSettings":
-        """The earliest of six starts that reaches the end, whatever it looks like, and nothing else."""
+        """The earliest start that reaches the end, whatever it looks like, and nothing else, on its whole terrain (paper).
+
+        Starts at 0, 10, .. 50 % with 2 s left are the released code's. Mirrored copies are made in training, not stored.
+        """
         return cls(
             attempt=AttemptSettings(every=0.0, settle=1),
             stretch=StretchSettings(salvage=False),
             accept=AcceptSettings.anything(),
+            mirrored=False,
+            margin=1000.0,
         )
 
     def __post_init__(self) -> None:

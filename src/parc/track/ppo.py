@@ -7,7 +7,7 @@ A is the normalised and clamped advantage, R the TD(lambda) return. The rate of 
 policy from the one that acted, sum_i (mean_i - mean_old_i)^2 / (2 std_i^2): with a std of a twentieth of the joint range the
 policy has to travel many std to learn anything, so the target is some times what is usual for wide policies.
 
-One minibatch (gather, forward, backward, Adam, average) is one CUDA graph; with several ranks the gradient is exchanged
+One minibatch (gather, forward, backward, optimiser, average) is one CUDA graph; with several ranks the gradient is exchanged
 between two. Gradients come from `torch.autograd.grad` into one flat tensor, so no accumulation nodes live across recordings.
 
 Minibatches may be mirrored (symmetry "augment"): a mirrored sample has its own old mean and probability, computed when it
@@ -23,6 +23,7 @@ from parc.errors import SettingsError
 from parc.run.distributed import Group
 from parc.track.advantage import gae
 from parc.track.captured_underway import CapturedUnderway
+from parc.track.momentum_sgd import MomentumSgd
 from parc.track.network import flatten_parameters
 from parc.track.policy import TrackerPolicy, log_probability
 from parc.track.settings import PolicySettings, PPOSettings
@@ -113,7 +114,11 @@ class PPO:
         self.actor_waits = 0
         """updates in which only the critic learns, while the optimiser gets to know the actor's gradients"""
         groups = [{"params": [self.actor_flat], "lr": self._actor_lr}, {"params": [self.critic_flat], "lr": self._critic_lr}]
-        self.optimiser = torch.optim.Adam(groups, fused=True, capturable=device.type == "cuda")
+        self.optimiser: torch.optim.Optimizer = (
+            MomentumSgd(groups, s.momentum)
+            if s.optimiser == "sgd"
+            else torch.optim.Adam(groups, fused=True, capturable=device.type == "cuda")
+        )
 
     @torch.no_grad()
     def act(self, t: int, observation: Tensor) -> Tensor:
@@ -269,10 +274,11 @@ class PPO:
 
     @torch.no_grad()
     def _apply_gradient(self) -> None:
+        longest = self.settings.gradient_norm
         for flat in (self.actor_flat, self.critic_flat):
             assert flat.grad is not None
             norm = torch.linalg.vector_norm(flat.grad)
-            shortened = flat.grad * (self.settings.gradient_norm / (norm + 1e-6)).clamp_max(1.0)
+            shortened = flat.grad * (longest / (norm + 1e-6)).clamp_max(1.0) if longest > 0 else flat.grad
             flat.grad.copy_(torch.where(torch.isfinite(norm), shortened, torch.zeros_like(shortened)))
         self.optimiser.step()
         if self.policy.log_std.requires_grad:
@@ -299,7 +305,7 @@ class PPO:
             **{f"normalizer.{name}": value for name, value in self.policy.normalizer.state_dict().items()},
         }
         for name, flat in (("actor", self.actor_flat), ("critic", self.critic_flat)):
-            tensors.update({f"adam.{name}.{key}": value for key, value in self.optimiser.state[flat].items()})
+            tensors.update({f"{self.settings.optimiser}.{name}.{k}": value for k, value in self.optimiser.state[flat].items()})
         return tensors
 
     @torch.no_grad()
@@ -312,9 +318,10 @@ class PPO:
         normalizer = self.policy.normalizer
         normalizer.load_state_dict({name: tensors[f"normalizer.{name}"] for name in normalizer.state_dict()})
         for name, flat in (("actor", self.actor_flat), ("critic", self.critic_flat)):
-            prefix = f"adam.{name}."
+            prefix = f"{self.settings.optimiser}.{name}."
             saved = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-            self.optimiser.state[flat] = {key: value.clone().to(flat.device) for key, value in saved.items()}
+            if saved:  # none of weights that another optimiser has learned
+                self.optimiser.state[flat] = {key: value.clone().to(flat.device) for key, value in saved.items()}
 
 
 def _symmetrise(policy: TrackerPolicy) -> None:

@@ -13,6 +13,7 @@ from parc.track.layout import ObservationSettings
 from parc.track.reference import ReferenceSettings
 from parc.track.restart import RestartSettings
 from parc.track.reward import RewardSettings
+from parc.track.screen import ScreenSettings
 from parc.track.terminate import TerminationSettings
 
 T = TypeVar("T")
@@ -72,7 +73,10 @@ class PPOSettings:
     final_rate: float = 0.2
     """factor of both rates at the end of the budget; they fall linearly over its last 40 %"""
     gradient_norm: float = 1.0
-    """longer gradients are shortened, actor and critic apart"""
+    """longer gradients are shortened, actor and critic apart; 0: never"""
+    optimiser: Literal["adam", "sgd"] = "adam"
+    momentum: float = 0.9
+    """of sgd"""
     bound: float = 1.0
     """means beyond this size are pulled back"""
     bound_weight: float = 1.0
@@ -80,7 +84,25 @@ class PPOSettings:
     calm: float = 2.0
     """weight in the loss of how far a mean is from those of the steps before and after it"""
     average: float = 0.998
-    """decay of the actor's average, each minibatch"""
+    """decay of the actor's average, each minibatch; 0: the last weights are used"""
+
+    @classmethod
+    def paper(cls) -> "PPOSettings":
+        """PPO as the released code has it, for the paper tells no numbers: SGD at 5e-5, 32 steps, 5 epochs, bound 10.
+
+        The momentum, the size of minibatches, gamma, lambda, clip and the clipped advantages are ours.
+        """
+        return cls(
+            steps=32, epochs=5, optimiser="sgd", actor_rate=5e-5, critic_rate=5e-5, reward_scale=1.0, bound_weight=10.0,
+            target_kl=0.0, stop_kl=0.0, final_rate=1.0, critic_first=0, warm_rate=5e-5, gradient_norm=0.0, calm=0.0, average=0.0,
+        )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.optimiser not in ("adam", "sgd") or not 0 <= self.momentum < 1 or self.gradient_norm < 0:
+            raise SettingsError(
+                f"optimiser is '{self.optimiser}' with momentum {self.momentum} and gradient_norm {self.gradient_norm}, expected "
+                "adam or sgd, a momentum from 0 to under 1, a norm of 0 or more"
+            )
 
 
 @dataclass(frozen=True)
@@ -97,15 +119,21 @@ class TrackerSettings:
 
     @classmethod
     def paper(cls) -> "TrackerSettings":
-        """Absolute targets, fixed std 0.05, failure rates by clip, no symmetry, the paper's six rewards."""
+        """Absolute targets, the paper's six rewards, failure rates by clip, every reference trained on, no symmetry (paper).
+
+        Where the paper tells nothing it is the released code's: std .05, start noise of 7.5 cm, limits of the root, the
+        character's own torque limits, PPO's numbers. Episodes may last as long as the paper's longest motions.
+        """
         return cls(
             observation=ObservationSettings(held=False),
             reward=RewardSettings(key_velocity=0.0, smooth=0.0),
-            reference=ReferenceSettings(),
-            restart=RestartSettings(unit="clip", floor=0.01, ceiling=1.0, root_noise=0.0, velocity_noise=0.0),
+            termination=TerminationSettings(longest=10.0),
+            reference=ReferenceSettings(ScreenSettings(enabled=False)),
+            restart=RestartSettings(unit="clip", floor=0.01, ceiling=1.0, root_noise=0.075, velocity_noise=0.0),
             action=ActionSettings(residual=False, lead=0, hold=0.0),
             policy=PolicySettings(std=0.05, learn_std=False, symmetry="none"),
-            ppo=PPOSettings(actor_rate=1e-4, target_kl=0.0, final_rate=1.0, stop_kl=0.0, calm=0.0),
+            ppo=PPOSettings.paper(),
+            contract=replace(Contract(), torque_scale=1.0),
         )
 
     @classmethod
