@@ -65,6 +65,11 @@ class GuardSettings:
     refuse_surplus: bool = True
     """of collapsed clips only so many join that they are diverse enough; False: all join, and the report says so"""
 
+    @classmethod
+    def off(cls) -> "GuardSettings":
+        """Everything joins, as in the paper; how diverse it is is still told."""
+        return cls(quality=None, shortest=0.0, nearest=0.0, refuse_surplus=False)
+
     def __post_init__(self) -> None:
         if not 0 <= self.least_diversity < 1:
             raise SettingsError(f"least_diversity is {self.least_diversity}, expected a share from 0 to under 1")

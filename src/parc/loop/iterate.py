@@ -7,13 +7,21 @@
         M_i   recording     what pi_i does in simulation when it tracks M~_i
         D_i   dataset       D_{i-1} and what of M_i passes the guard
 
+Before that, where it is asked for, iteration 0 makes D_0 out of the starting set as the paper does:
+
+        M~_0  variation     so many spatial variations of each clip
+        pi_0  tracker       trained on the starting set and M~_0
+        M_0   recording     what pi_0 does in simulation when it tracks M~_0
+        D_0   dataset       the starting set and M_0
+
 On disk:
 
     DIR/
       run.json             settings of the run
       ledger.json          what was done from what (`parc.loop.ledger`)
       lock                 held by the one process that works here
-      start/               D_0, if it was made or imported here
+      start/               the starting set, if it was made or imported here
+      iteration-00/        variation/ (M~_0), tracker/, recording/, dataset/ (D_0) as below, if variations are recorded
       iteration-01/
         generator/         generator.safetensors, checkpoint, metrics.jsonl
         synthesis/         M~_1, a data set; units/ says which units are done
@@ -48,13 +56,15 @@ from parc.dataset.store import Dataset, DatasetWriter
 from parc.generate.generator import Generator
 from parc.generate.train import GENERATOR_FILE
 from parc.loop.admit import ADMISSION, DATASET, admit
+from parc.loop.guard import GuardSettings
 from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked
 from parc.loop.machines import Machines
 from parc.loop.plan import LoopSettings, TrackerPlan
 from parc.loop.sources import RunSources, prepare
 from parc.loop.start import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
-from parc.record.record import record_dataset
+from parc.mocap.vary_set import vary_dataset
+from parc.record.record import RecordSettings, record_dataset
 from parc.run.atomic import remove_leftovers, write_bytes_atomically
 from parc.run.workers import Workers, WorkersState
 from parc.track.followed import shares_followed
@@ -108,7 +118,7 @@ class _Run:
         self.ledger = Ledger(folder)
 
     def all(self, after_iteration: Callable[[int], object] | None) -> LoopResult:
-        before = self.start = self._start()
+        before = self.start = self._recorded_variations(self._start())
         recorded = joined = 0
         for i in range(1, self.settings.iterations + 1):
             before, admission, new = self._iteration(i, before)
@@ -132,15 +142,40 @@ class _Run:
 
     def _iteration(self, i: int, before: Path) -> tuple[Path, dict[str, Any], int]:
         """Folder of D_i, what joined it, and how many clips were recorded."""
+        plan = self.settings.plan(i)
         generator = self._generator(i, before)
         generated = self._synthesis(i, generator)
         recorded = None
         if self.settings.physics_correction:
-            tracker = self._tracker(i, before, generated)
-            recorded = self._recording(i, generated, tracker)
-        admission = self._dataset(i, before, generated, recorded)
+            tracker = self._tracker(i, plan.tracker, before, generated)
+            recorded = self._recording(i, plan.record, plan.tracker.training.threads, generated, tracker)
+        admission = self._dataset(i, plan.guard, before, generated, recorded)
         new = len(Dataset.open(recorded or generated))
         return self._place(i, "dataset") / DATASET, admission, new
+
+    def _recorded_variations(self, start: Path) -> Path:
+        """D_0: the starting set, with its variations as recorded in simulation if they are asked for (the paper's section 7)."""
+        plan = self.settings.variations
+        if plan is None:
+            return start
+        seed = self._seed(0, 3)
+        inputs = {
+            "settings": hash_settings(plan.count, plan.vary.vary, plan.vary.limits, seed),
+            "dataset": self.ledger.hash_of_dataset(start),
+        }
+
+        def work(out: Path) -> dict[str, Any]:
+            clear_damaged(out, out)
+            report = vary_dataset(start, out, self.character, plan.count, seed, plan.vary, self.device)
+            return {"clips": len(Dataset.open(out)), "refused": len(report.results) - len(report.named("kept"))}
+
+        self._do(f"{_name(0)}/variation", inputs, work, dataset_files)
+        varied = self._place(0, "variation")
+        tracker = self._tracker(0, plan.tracker, start, varied)
+        recorded = self._recording(0, plan.record, plan.tracker.training.threads, varied, tracker)
+        self.start = start
+        self._dataset(0, plan.guard, start, varied, recorded)
+        return self._place(0, "dataset") / DATASET
 
     def _generator(self, i: int, before: Path) -> Path:
         settings = replace(self.settings.plan(i).generator, seed=self._seed(i, 1))
@@ -174,11 +209,11 @@ class _Run:
         self._do(f"{_name(i)}/synthesis", inputs, work, dataset_files)
         return self._place(i, "synthesis")
 
-    def _tracker(self, i: int, before: Path, generated: Path) -> Path:
-        plan = self.settings.plan(i).tracker
+    def _tracker(self, i: int, plan: TrackerPlan, before: Path, generated: Path) -> Path:
         training = replace(plan.training, seed=self._seed(i, 2))
-        first = self._place(i - 1, "tracker") / CHECKPOINT if i > 1 else self.sources.tracker
-        known = self._place(i - 1, "tracker") / ACTOR if i > 1 else self.sources.tracker
+        has_one_before = i > (0 if self.settings.variations else 1)
+        first = self._place(i - 1, "tracker") / CHECKPOINT if has_one_before else self.sources.tracker
+        known = self._place(i - 1, "tracker") / ACTOR if has_one_before else self.sources.tracker
         inputs = {
             "settings": hash_settings(plan, training),
             "dataset": self.ledger.hash_of_dataset(before),
@@ -205,9 +240,7 @@ class _Run:
         shares = json.loads(file.read_bytes())
         return frozenset(name for name, share in shares.items() if share < plan.least_followed)
 
-    def _recording(self, i: int, generated: Path, tracker: Path) -> Path:
-        settings = self.settings.plan(i).record
-        threads = self.settings.plan(i).tracker.training.threads
+    def _recording(self, i: int, settings: RecordSettings, threads: int, generated: Path, tracker: Path) -> Path:
         inputs = {
             "settings": hash_settings(settings, i),
             "synthesis": self.ledger.hash_of_dataset(generated),
@@ -229,10 +262,7 @@ class _Run:
         self._do(f"{_name(i)}/recording", inputs, work, dataset_files)
         return self._place(i, "recording")
 
-    def _dataset(self, i: int, before: Path, generated: Path, recorded: Path | None) -> dict[str, Any]:
-        guard = self.settings.plan(i).guard
-        if recorded is None:
-            guard = replace(guard, quality=None, refuse_surplus=False)
+    def _dataset(self, i: int, guard: GuardSettings, before: Path, generated: Path, recorded: Path | None) -> dict[str, Any]:
         inputs = {
             "settings": hash_settings(guard),
             "start": self.ledger.hash_of_dataset(self.start),

@@ -4,12 +4,15 @@ A preset whose budgets are steps and iterations (tiny, scratch, quick) gives the
 whose budgets are seconds (gpu, paper) does as much as the machine can in that time. The small ones run torch on one thread: their
 networks gain little from more, and two threads that wait for each other on a busy machine are ten times slower than one.
 
-Neither synthesis nor recording stores mirrored copies: the generator trains on mirror images anyway, and the tracker is
+`paper` is composed of the `paper()` settings of every stage and of nothing else (`docs/paper_to_code.md`); all others are ours.
+
+Neither synthesis nor recording stores mirrored copies: the generator trains on mirror images anyway, and our tracker is
 symmetric by construction.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from parc.correct.optimise import OptimiseSettings
 from parc.correct.synthesise import SynthesisSettings
@@ -21,6 +24,7 @@ from parc.generate.rollout import RolloutSettings
 from parc.generate.train import TrainSettings
 from parc.generate.trainer import StepSettings
 from parc.loop.guard import GuardSettings, QualityLimits
+from parc.mocap.vary_set import VarySetSettings
 from parc.path.endpoint import EndpointSettings
 from parc.path.plan import PlanSettings
 from parc.record.accept import AcceptSettings
@@ -63,6 +67,11 @@ class TrackerPlan:
     least_followed: float = 0.0
     """share of a synthesised motion that the policy before must follow for the new one to train on it; 0: it trains on all"""
 
+    @classmethod
+    def paper(cls) -> "TrackerPlan":
+        """2048 worlds for the time of about the released code's 1e10 samples; all synthesised motions are trained on."""
+        return cls(TrackerSettings.paper(), TrainingPlan(worlds=2048, seconds=10 * 3600, milestone_seconds=600))
+
     def __post_init__(self) -> None:
         if not 0 <= self.least_followed <= 1:
             raise SettingsError(f"least_followed is {self.least_followed}, expected a share from 0 to 1")
@@ -77,6 +86,7 @@ class Expected:
     tracker: float = 0.0
     recording: float = 0.0
     dataset: float = 0.0
+    variation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,53 @@ class IterationPlan:
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
+    @classmethod
+    def paper(cls, clips: int, ground: Literal["boxes", "course"]) -> "IterationPlan":
+        """An iteration of the paper; the training times are ours, for it tells none, and what is expected is estimated."""
+        made = replace(SynthesisSettings.paper(), ground=ground)
+        return cls(
+            generator=TrainSettings.paper(seconds=24 * 3600),
+            synthesis=SynthesisPlan(clips, clips // 4, made),
+            tracker=TrackerPlan.paper(),
+            record=replace(RecordSettings.paper(), clips_per_unit=256),
+            guard=GuardSettings.off(),
+            expected=Expected(24 * 3600 + 60, 30 * clips, 10 * 3600 + 600, clips / 5, 60),
+        )
+
+    def without_tracking(self, kinematic: bool) -> "IterationPlan":
+        """Generated clips join the data set: after kinematic correction (`kinematic`), or with nothing done to them (paper)."""
+        if kinematic:
+            return replace(self, guard=replace(self.guard, quality=None, refuse_surplus=False))
+        made = replace(self.synthesis, settings=self.synthesis.settings.uncorrected())
+        return replace(self, synthesis=made, guard=GuardSettings.off())
+
+
+@dataclass(frozen=True)
+class VariationPlan:
+    """Before iteration 1: spatial variations of every clip are made, tracked and recorded; those recordings join D_0 (paper)."""
+
+    count: int = 50
+    """variations of each clip (paper)"""
+    vary: VarySetSettings = field(default_factory=VarySetSettings)
+    tracker: TrackerPlan = field(default_factory=TrackerPlan)
+    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    guard: GuardSettings = field(default_factory=GuardSettings)
+    expected: Expected = field(default_factory=Expected)
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise SettingsError(f"{self.count} variations of each clip were asked for, expected at least 1")
+
+    @classmethod
+    def paper(cls) -> "VariationPlan":
+        """50 of each clip, recorded and kept as motions of the loop are."""
+        return cls(
+            tracker=TrackerPlan.paper(),
+            record=replace(RecordSettings.paper(), clips_per_unit=256),
+            guard=GuardSettings.off(),
+            expected=Expected(tracker=10 * 3600 + 600, recording=600, dataset=60, variation=3600),
+        )
+
 
 @dataclass(frozen=True)
 class LoopSettings:
@@ -96,11 +153,20 @@ class LoopSettings:
     """of iterations 1, 2, ...; the last one serves for all further ones"""
     iterations: int
     start: StartSettings = field(default_factory=StartSettings)
+    variations: VariationPlan | None = None
+    """of the starting set, recorded in simulation; None: D_0 is the starting set"""
     physics_correction: bool = True
-    """False: the ablation without it; generated clips join the data set as they are, and nothing is tracked"""
+    """False: generated clips join the data set, and nothing is tracked but the variations of the starting set"""
+    kinematic_correction: bool = True
+    """False: generated motions are chosen by the paper's heuristic and not corrected; without physics correction either it is the
+    paper's ablation"""
     seed: int = 0
     shipped: bool = False
     """start from the models in the box, and its motions if there are some, where no others are given"""
+    shipped_motions: bool = False
+    """start from the motions in the box, but not from its models, where no others are given"""
+    scale: float | None = None
+    """share of the preset's work that was asked for (`parc.loop.budget`)"""
     minutes: float | None = None
     """about how long an iteration was asked to take (`parc.loop.budget`)"""
     torch_threads: int = 0
@@ -111,10 +177,24 @@ class LoopSettings:
             raise SettingsError(f"torch_threads is {self.torch_threads}, expected 0 or more")
         if self.iterations < 1 or not self.plans:
             raise SettingsError(f"{self.iterations} iterations with {len(self.plans)} plans, expected at least one of each")
+        if self.physics_correction and not self.kinematic_correction:
+            raise SettingsError("motions that are tracked are corrected kinematically before; leave out both corrections or none")
+
+    def with_variations(self, count: int | None) -> "LoopSettings":
+        """So many recorded variations of each clip of the starting set, 0 for none; None leaves it as it is.
+
+        Where there were none they are tracked, recorded and judged as motions of iteration 1 are.
+        """
+        if count is None:
+            return self
+        first = self.plans[0]
+        plan = self.variations or VariationPlan(1, VarySetSettings(), first.tracker, first.record, first.guard, first.expected)
+        return replace(self, variations=replace(plan, count=count) if count else None)
 
     def plan(self, iteration: int) -> IterationPlan:
-        """Of iteration 1, 2, ..."""
-        return self.plans[min(iteration, len(self.plans)) - 1]
+        """Of iteration 1, 2, ..., with what is left out of it left out."""
+        plan = self.plans[min(iteration, len(self.plans)) - 1]
+        return plan if self.physics_correction else plan.without_tracking(self.kinematic_correction)
 
 
 _RECORDED = GuardSettings(quality=QualityLimits(pen_mm=5.0, pen_frames=10.0, foot_skate=20.0))
@@ -232,19 +312,17 @@ def gpu() -> LoopSettings:
     return LoopSettings("gpu", (plan, crowd, park), 4, shipped=True)
 
 
+PAPER = "paper"
+
+
 def paper() -> LoopSettings:
-    """The paper's counts: 1000 clips on random boxes in iterations 1 and 2, 2000 on slices of the large course in 3 and 4."""
-    boxes = IterationPlan(
-        generator=TrainSettings(seconds=3600),
-        synthesis=SynthesisPlan(1000, 1000, SynthesisSettings(mirrored=False, rollout=RolloutSettings(seconds=10.0))),
-        tracker=TrackerPlan(training=TrainingPlan(seconds=6 * 3600, milestone_seconds=600)),
-        record=RecordSettings(mirrored=False, clips_per_unit=256),
-        guard=_RECORDED,
-        expected=Expected(3640, 400, 22000, 60, 120),
+    """The paper from end to end: 50 recorded variations of each clip, then 1000 motions on random boxes in iterations 1 and 2 and
+    2000 on slices of the large course in 3 and 4. Other than the paper's are the simulator (MuJoCo), the data and the course.
+    """
+    boxes, course = IterationPlan.paper(1000, "boxes"), IterationPlan.paper(2000, "course")
+    return LoopSettings(
+        PAPER, (boxes, boxes, course), 4, StartSettings(clips=64), variations=VariationPlan.paper(), shipped_motions=True
     )
-    course = SynthesisPlan(2000, 2000, replace(boxes.synthesis.settings, ground="course"))
-    later = replace(boxes, synthesis=course, expected=replace(boxes.expected, synthesis=800, recording=100))
-    return LoopSettings("paper", (boxes, boxes, later), 4, StartSettings(clips=64))
 
 
 PRESETS: dict[str, Callable[[], LoopSettings]] = {"tiny": tiny, "scratch": scratch, "quick": quick, "gpu": gpu, "paper": paper}
@@ -269,5 +347,5 @@ def _recording(shortest: float, cut: float, clips_per_unit: int, accept: AcceptS
 
 __all__ = [
     "PRESETS", "Expected", "GuardSettings", "IterationPlan", "LoopSettings", "QualityLimits", "StartSettings", "SynthesisPlan",
-    "TrackerPlan", "gpu", "paper", "preset", "quick", "scratch", "tiny",
+    "TrackerPlan", "VariationPlan", "gpu", "paper", "preset", "quick", "scratch", "tiny",
 ]  # fmt: skip

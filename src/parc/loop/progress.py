@@ -69,7 +69,7 @@ def read_progress(folder: Path | str) -> Progress:
     stages = Ledger(folder).stages
     process = working_process(folder)
     alive = process is not None
-    wanted = [(i, stage) for i in range(1, settings["iterations"] + 1) for stage in stages_of(settings["physics_correction"])]
+    wanted = stages_of(settings["iterations"], settings["physics_correction"], bool(settings.get("variations")))
     undone = [(i, stage) for i, stage in wanted if not _is_done(stages, i, stage)]
     spent = sum(_spent(entry, folder / name, alive) for name, entry in stages.items())
     joined = sum(e.result.get("joined", 0) for name, e in stages.items() if name.endswith("/dataset") and e.is_done)
@@ -102,7 +102,8 @@ def _key(i: int, stage: str) -> str:
 
 
 def _plan(settings: dict[str, Any], i: int) -> dict[str, Any]:
-    return settings["plans"][min(i, len(settings["plans"])) - 1]
+    """Of an iteration; of iteration 0 how the starting set is varied."""
+    return settings["variations"] if i == 0 else settings["plans"][min(i, len(settings["plans"])) - 1]
 
 
 def _is_done(stages: dict[str, StageEntry], i: int, stage: str) -> bool:

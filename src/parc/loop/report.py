@@ -1,6 +1,6 @@
 """The numbers of a run, gathered from its files: what the report page shows and `report.json` holds.
 
-{"preset", "seed", "physics_correction", "recorded", "joined", "clips", "minutes",
+{"preset", "seed", "physics_correction", "kinematic_correction", "recorded", "joined", "clips", "minutes",
  "stages": [{"stage": "iteration-01/tracker", "seconds": 131.9, "result": {..}, "inputs": {..}, "outputs": {file: hash}}],
  "iterations": [{"iteration": 1, "clips": 24, "joined": [..], "refused": {clip: [reasons]}, "warning": null,
                  "diversity": {"start", "new", "all"}, "metrics": {"generated": {..}, "corrected": {..}, "recorded": {..}},
@@ -39,6 +39,7 @@ def gather_report(folder: Path | str) -> dict[str, Any]:
         "preset": settings["name"],
         "seed": settings["seed"],
         "physics_correction": settings["physics_correction"],
+        "kinematic_correction": settings.get("kinematic_correction", True),
         "recorded": sum(c.get("recorded", c.get("clips", 0)) for c in counts),
         "joined": sum(len(it["joined"]) for it in iterations),
         "clips": last["clips"],

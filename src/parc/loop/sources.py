@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from parc.character.character import Character
+from parc.errors import SettingsError
 from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
-from parc.loop.plan import LoopSettings
+from parc.generate.schedule import FlowSchedule
+from parc.loop.plan import PAPER, LoopSettings, TrackerPlan
 from parc.loop.start import check_start
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.track.policy import load_actor
@@ -34,6 +37,8 @@ def prepare(settings: LoopSettings, sources: RunSources, character: Character) -
     """What a run will do and from what: models in the box filled in, networks those of the models given, all of it readable."""
     if settings.shipped:
         sources = sources.or_shipped()
+    elif settings.shipped_motions:
+        sources = replace(sources, dataset=sources.dataset or shipped_motions())
     settings = _with_models(settings, sources, character)
     if sources.dataset is not None:
         check_start(sources.dataset, character, PAST_FRAMES + settings.plan(1).generator.window.future)
@@ -41,12 +46,28 @@ def prepare(settings: LoopSettings, sources: RunSources, character: Character) -
 
 
 def _with_models(settings: LoopSettings, sources: RunSources, character: Character) -> LoopSettings:
-    plans = settings.plans
+    plans, variations = settings.plans, settings.variations
     if sources.generator is not None:
         model = Generator.load(sources.generator, character).settings
+        if settings.name == PAPER and isinstance(model.schedule, FlowSchedule):
+            raise SettingsError(
+                f"the preset {PAPER} trains a DDPM, and {sources.generator} is a {model.schedule.describe()}: give a generator "
+                f"of `parc train-generator --preset {PAPER}`, or choose another preset"
+            )
         plans = tuple(replace(p, generator=replace(p.generator, generator=model)) for p in plans)
     if sources.tracker is not None:
         theirs = load_actor(sources.tracker, character).settings
         kept = {name: getattr(theirs, name) for name in ("observation", "policy", "action", "contract")}
-        plans = tuple(replace(p, tracker=replace(p.tracker, settings=replace(p.tracker.settings, **kept))) for p in plans)
-    return replace(settings, plans=plans)
+        if settings.name == PAPER and kept["action"] != plans[0].tracker.settings.action:
+            raise SettingsError(
+                f"the preset {PAPER} trains a tracker whose actions are the motors' targets, and {sources.tracker} adds its own "
+                f"to the reference: give a tracker of `parc train-tracker --preset {PAPER}`, or choose another preset"
+            )
+        plans = tuple(replace(p, tracker=_with_parts(p.tracker, kept)) for p in plans)
+        if variations is not None:
+            variations = replace(variations, tracker=_with_parts(variations.tracker, kept))
+    return replace(settings, plans=plans, variations=variations)
+
+
+def _with_parts(plan: TrackerPlan, parts: dict[str, Any]) -> TrackerPlan:
+    return replace(plan, settings=replace(plan.settings, **parts))

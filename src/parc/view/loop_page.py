@@ -48,6 +48,7 @@ def write_loop_report(folder: Path | str, character: Character, clips_shown: int
 
 def _subtitle(numbers: dict[str, Any]) -> str:
     ablation = "" if numbers["physics_correction"] else ", without physics correction"
+    ablation = ablation if numbers["kinematic_correction"] else ", without any correction"
     count = len(numbers["iterations"])
     return f"{count} iteration{'' if count == 1 else 's'} finished, seed {numbers['seed']}{ablation}"
 
