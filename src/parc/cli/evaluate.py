@@ -40,8 +40,9 @@ class _Evaluation(Command):
     ground: Literal["walks", "boxes"] = "walks"
     """walks: the test set; boxes: the training kind of terrain with other seeds"""
     sampler: Literal["default", "paper"] = "default"
-    """paper: windows as the network gives them, s = 0.65, without the repair of feet, gravity and overlapping windows, under
-    which its tables were measured"""
+    """paper: windows as the network gives them, s = 0.65, a target 2.8 m ahead, no repair of feet, no gravity, no overlapping
+    windows, and the best motion of a terrain by the paper's heuristic. What is sampled, and in how many steps, is the generator's
+    own and is told with its numbers: one of train-generator --preset paper is a DDPM, the one in the box a few-step flow"""
     blend: float | None = None
     """constant blending coefficient s; if not given annealed from 1 to 0, or 0.65 with the paper's sampler"""
     choices: int = 1
@@ -75,18 +76,21 @@ class _Evaluation(Command):
         raise NotImplementedError
 
     def _settings(self) -> "EvaluationSettings":
+        from parc.correct.select import SelectSettings
         from parc.evaluate.evaluation import EvaluationSettings
         from parc.generate.blend import Blend
         from parc.generate.rollout import RolloutSettings
 
         start = EvaluationSettings.quick() if self.quick else EvaluationSettings()
         limits = self.limit or start.generator.limits
-        rollout = RolloutSettings.paper() if self.sampler == "paper" else start.generator.rollout
+        is_paper = self.sampler == "paper"
+        rollout = RolloutSettings.paper() if is_paper else start.generator.rollout
         blend = rollout.blend if self.blend is None else Blend.constant(self.blend)
         generator = replace(
             start.generator,
             candidates=start.generator.candidates if self.candidates is None else self.candidates,
             limits=tuple(limits),
+            select=SelectSettings.paper() if is_paper else start.generator.select,
             seed=self.seed + 1,
         )
         rollout = replace(rollout, seconds=max(limits), choices=self.choices, blend=blend)
@@ -258,6 +262,9 @@ def _show_generators(rows: list[dict[str, Any]], title: str) -> None:
         for limit, values in row["limits"].items():
             cells = "".join(f"{values['mean'][c]:11.4g}" for c in _COLUMNS)
             print(f"{row['label']:<{width}}{limit + ' s':>7}{cells}")
+    for row in rows:
+        if "sampler" in row:
+            print(f"{row['label']}: {row['sampler']}")
 
 
 def _show_trackers(rows: list[dict[str, Any]], title: str) -> None:

@@ -13,6 +13,7 @@ from parc.cli.picture_file import check_picture, save_picture
 if TYPE_CHECKING:
     from parc.generate.train import TrainSettings
 
+Sampler = Literal["default", "paper"]
 _CPU_BATCH = 16
 """windows of a training step"""
 
@@ -26,13 +27,14 @@ class TrainGenerator(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """folder for weights, checkpoint and metrics"""
     preset: Literal["fast", "paper"] = "fast"
-    """fast: few-step flow, prefix-cached transformer; paper: DDPM with the paper's sizes"""
+    """fast: few-step flow, prefix-cached transformer; paper: the paper's DDPM, losses and windows, all with the same chance,
+    its sizes and rates those of the released code"""
     seconds: float = 600.0
     """s of training"""
     steps: int | None = None
     """steps of training, instead of seconds"""
     batch: int = 0
-    """windows of a step; 0: 1024 on a GPU, 16 on the CPU"""
+    """windows of a step; 0: 1024 on a GPU, 16 on the CPU; with paper 64"""
     init: Path | None = None
     """generator file to start from"""
     compile: bool = False
@@ -49,7 +51,8 @@ class TrainGenerator(Command):
 
         make = TrainSettings.paper if self.preset == "paper" else TrainSettings
         settings = replace(make(seconds=self.seconds, steps=self.steps), seed=self.seed, compile=self.compile)
-        settings = _for_device(settings, self.batch, self.torch_device)
+        batch = self.batch or (settings.step.batch if self.preset == "paper" else 0)
+        settings = _for_device(settings, batch, self.torch_device)
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
         check_no_practice(self.out)
         character = humanoid()
@@ -151,12 +154,15 @@ class Generate(Command):
     """path (.json) to follow; without it one is planned between random points near the edges"""
     batch: int = 8
     """motions, the best of which is kept"""
-    choices: int = 4
-    """candidates sampled for each window of a motion, the best of which is kept"""
+    sampler: Sampler = "default"
+    """paper: windows as the network gives them, s = 0.65, no repair, gravity or overlap, and the best motion by the paper's
+    heuristic. What is sampled, in how many steps, is the generator's own: only one of train-generator --preset paper is a DDPM"""
+    choices: int | None = None
+    """candidates sampled for each window of a motion, the best of which is kept; if not given 4, or 1 with the paper's sampler"""
     steps: int | None = None
-    """sampler steps; as trained if not given"""
+    """steps of a flow's sampler; as trained if not given"""
     blend: float | None = None
-    """constant blending coefficient s; annealed from 1 to 0 if not given"""
+    """constant blending coefficient s; if not given annealed from 1 to 0, or 0.65 with the paper's sampler"""
     seconds: float = 20.0
     """time limit, s"""
     picture: Path | None = None
@@ -167,7 +173,7 @@ class Generate(Command):
         import torch
 
         from parc.character import humanoid
-        from parc.correct.select import select
+        from parc.correct.select import SelectSettings, select
         from parc.dataset import Clip, Provenance, save_clip
         from parc.dataset.convert import check_writable
         from parc.errors import PathError, SettingsError
@@ -190,15 +196,23 @@ class Generate(Command):
         route = load_path(self.path) if self.path else plan_random_path(ground, np.random.default_rng(self.seed))
         if not bool(ground.contains(route.nodes[:, :2]).all()):
             raise PathError(f"the path '{self.path}' leaves the terrain '{self.terrain}': it was planned on another map")
-        blend = Blend() if self.blend is None else Blend.constant(self.blend)
-        settings = RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds, choices=self.choices)
+        is_paper = self.sampler == "paper"
+        start = RolloutSettings.paper() if is_paper else RolloutSettings(choices=4)
+        settings = replace(
+            start,
+            blend=start.blend if self.blend is None else Blend.constant(self.blend),
+            steps=self.steps,
+            seconds=self.seconds,
+            choices=start.choices if self.choices is None else self.choices,
+        )
         rollouts = roll_out(model, [ground], [route], self.batch, settings, self.seed)
         origin = Provenance(source=source.name, seed=self.seed, skill="generated")
         clips = [
             Clip(f"{self.out.stem}_{k}", motion, ground, route, character.fingerprint, origin)
             for k, motion in enumerate(rollouts.motions())
         ]
-        chosen = select(ClipBatch.stack(clips, character, self.torch_device), rollouts.reached)
+        by = SelectSettings.paper() if is_paper else SelectSettings()
+        chosen = select(ClipBatch.stack(clips, character, self.torch_device), rollouts.reached, by)
         (best,) = chosen.best(torch.zeros(len(clips), dtype=torch.long))[0]
         clip = replace(clips[best], name=self.out.stem)
         save_clip(clip, self.out, character)
@@ -208,7 +222,8 @@ class Generate(Command):
             save_picture(draw_clip(clip, character), self.picture)
         reached = bool(rollouts.reached[best])
         share = float(rollouts.reached.float().mean())
-        return {"out": str(self.out), "reached": reached, "share_reached": share, **measure_clips([clip], character)[0]}
+        told = {"out": str(self.out), "sampler": model.schedule.describe(self.steps), "reached": reached, "share_reached": share}
+        return {**told, **measure_clips([clip], character)[0]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,6 +234,9 @@ class Correct(Command):
     """motion file"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """motion file to write"""
+    preset: Sampler = "default"
+    """paper: its four terms alone, jerk in m/s3, all iterations; default: also smoothness, sliding and held contact points, jerk
+    in units of position, and an end as soon as nothing is gained"""
     iterations: int = 3000
     """at most"""
     step_size: float = 0.001
@@ -234,7 +252,8 @@ class Correct(Command):
         check_writable(self.out)
         character = humanoid()
         clip = load_clip(self.clip, character)
-        settings = OptimiseSettings(iterations=self.iterations, step_size=self.step_size)
+        start = OptimiseSettings.paper() if self.preset == "paper" else OptimiseSettings()
+        settings = replace(start, iterations=self.iterations, step_size=self.step_size)
         with progress(self.iterations, "correcting") as bar:
             corrected = optimise([clip], character, settings, self.torch_device, lambda done, _: bar.update(done - bar.n))[0]
         save_clip(corrected, self.out, character)
@@ -266,10 +285,12 @@ class Synthesise(Command):
     ground: Literal["boxes", "crowded", "course"] = "boxes"
     """the paper's random boxes; those and narrower, higher ones over a deep floor; slices of the 100 x 100 course"""
     terrains_per_unit: int = 8
-    candidates: int = 16
-    """motions sampled for each path"""
-    choices: int = 4
-    """candidates sampled for each window, the best of which is kept"""
+    preset: Sampler = "default"
+    """paper: the paper's sampler, heuristic and correction, 64 candidates, without mirrored copies"""
+    candidates: int | None = None
+    """motions sampled for each path; 16, or 64 with paper, if not given"""
+    choices: int | None = None
+    """candidates sampled for each window, the best of which is kept; 4, or 1 with paper, if not given"""
     iterations: int = 3000
     """of the correction; 0 for none"""
     cluster: str | None = None
@@ -277,7 +298,6 @@ class Synthesise(Command):
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
-        from parc.correct.optimise import OptimiseSettings
         from parc.correct.synthesise import SynthesisSettings, synthesise
         from parc.dataset import Dataset
         from parc.errors import SettingsError
@@ -290,12 +310,16 @@ class Synthesise(Command):
             raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
         if self.units < 1:
             raise SettingsError(f"{self.units} units of terrains were asked for, expected at least 1")
-        settings = SynthesisSettings(
+        ours = SynthesisSettings(candidates=16, rollout=RolloutSettings(choices=4))
+        start = SynthesisSettings.paper() if self.preset == "paper" else ours
+        assert start.optimise is not None
+        settings = replace(
+            start,
             ground=self.ground,
             terrains_per_unit=self.terrains_per_unit,
-            candidates=self.candidates,
-            rollout=RolloutSettings(choices=self.choices),
-            optimise=OptimiseSettings(iterations=self.iterations) if self.iterations else None,
+            candidates=start.candidates if self.candidates is None else self.candidates,
+            rollout=start.rollout if self.choices is None else replace(start.rollout, choices=self.choices),
+            optimise=replace(start.optimise, iterations=self.iterations) if self.iterations else None,
         )
         model = Generator.load(self.generator or shipped_generator(), humanoid(), self.torch_device)
         mine = range(self.shard, self.units, self.shards)
@@ -307,6 +331,7 @@ class Synthesise(Command):
         dataset = Dataset.open(self.out)
         return {
             "out": str(self.out),
+            "sampler": model.schedule.describe(),
             "terrains": self.terrains_per_unit * len(mine),
             "written": len(written),
             "clips": len(dataset),

@@ -21,7 +21,8 @@ class Loop(Command):
     """of the run"""
     preset: Literal["tiny", "scratch", "quick", "gpu", "paper"] | None = None
     """quick: minutes on a CPU, from the models in the box; scratch: the same from nothing; gpu: half an hour an iteration on one
-    GPU; paper: the paper's numbers of clips; tiny: a self-test. As the run was begun, or quick, if not given"""
+    GPU; paper: the paper from end to end, but in MuJoCo instead of Isaac Gym, on your motions (or the box's) instead of its
+    own and with training times of ours; tiny: a self-test. As the run was begun, or quick, if not given"""
     iterations: int | None = None
     """how many; as the run was begun, or the preset's, if not given"""
     minutes: float | None = None
@@ -35,8 +36,17 @@ class Loop(Command):
     """trained tracker (actor.safetensors) to start from"""
     shipped: bool | None = None
     """start from the models in the box, where none are given; as the run was begun, or as the preset does, if not given"""
+    scale: float | None = None
+    """share of the work (presets gpu and paper), such as 0.002: training times times this, numbers of clips, of candidates and of
+    variations times its square root; networks and settings stay"""
+    variations: int | None = None
+    """spatial variations of each clip of the starting set, recorded before iteration 1; 0: none. The paper has 50; as the run was
+    begun, or the preset's (50 with paper, else none), if not given"""
     no_physics_correction: bool = False
-    """the ablation: generated clips join the data set without being tracked"""
+    """the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among candidates, and
+    nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no guard"""
+    kinematic_only: bool = False
+    """generated clips join the data set after kinematic correction; nothing is tracked"""
     cluster: str | None = None
     """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT"""
     processes: int | None = None
@@ -99,8 +109,9 @@ class Loop(Command):
 
     def _settings(self) -> tuple[Any, dict[str, Path]]:
         """What was asked for, the rest as the run in the folder was begun."""
+        from parc.errors import SettingsError
         from parc.loop import preset
-        from parc.loop.budget import within
+        from parc.loop.budget import scaled, within
         from parc.loop.iterate import RUN
         from parc.loop.progress import read_run
 
@@ -110,20 +121,40 @@ class Loop(Command):
             run = read_run(self.folder)
             begun = run["settings"]
             sources = {name: Path(path) for name, path in run["sources"].items() if path}
-        settings = preset(self.preset or begun.get("name", "quick"))
+        if self.no_physics_correction and self.kinematic_only:
+            raise SettingsError("--no-physics-correction leaves out the kinematic correction too: give it or --kinematic-only")
+        wanted = self._wanted_variations(begun)
+        settings = preset(self.preset or begun.get("name", "quick")).with_variations(wanted)
+        scale = begun.get("scale") if self.scale is None else self.scale
+        if scale is not None:
+            settings = scaled(settings, scale)
         minutes = begun.get("minutes") if self.minutes is None else self.minutes
         if minutes is not None:
             settings = within(settings, minutes)
+        settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
+        untracked, kinematic = self.no_physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
         return (
             replace(
                 settings,
                 iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
                 seed=begun.get("seed", 0) if self.seed is None else self.seed,
-                physics_correction=begun.get("physics_correction", True) and not self.no_physics_correction,
+                physics_correction=begun.get("physics_correction", True) and not untracked,
+                kinematic_correction=not self.no_physics_correction and (self.kinematic_only or kinematic),
                 shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
+                shipped_motions=settings.shipped_motions and self.shipped is not False,
             ),
             sources,
         )
+
+    def _wanted_variations(self, begun: dict[str, Any]) -> int | None:
+        """Of each clip; None: the preset's."""
+        from parc.errors import SettingsError
+
+        if self.variations is not None and self.variations < 0:
+            raise SettingsError(f"{self.variations} variations of each clip were asked for, expected 0 or more")
+        if self.variations is None and begun and self.preset in (None, begun["name"]) and self.scale is None:
+            return (begun.get("variations") or {"count": 0})["count"]
+        return self.variations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +191,7 @@ class Status(Command):
         write_bytes_atomically(file, loop_figure(numbers).encode())
 
     def show(self, result: dict[str, Any]) -> None:
-        where = f"iteration {result['iteration']} of {result['iterations']}"
+        where = f"iteration {result['iteration']} of {result['iterations']}" if result["iteration"] else "the starting set"
         if result["state"] == "finished":
             print(f"finished after {_duration(result['seconds_spent'])}; {result['clips_joined']} clips added")
             return

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -24,10 +24,12 @@ class Record(Command):
     """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     iteration: int = 1
     """PARC iteration the recordings belong to"""
-    salvage: bool = True
-    """also keep stretches of 2 s and more of clips that were not tracked to their end"""
-    mirrored: bool = True
-    """add a mirrored copy of each recording"""
+    preset: Literal["default", "paper"] = "default"
+    """paper: of every clip the earliest start that reaches its end, whatever it looks like, on its whole terrain"""
+    salvage: bool | None = None
+    """also keep stretches of 2 s and more of clips that were not tracked to their end; yes, or no with paper, if not given"""
+    mirrored: bool | None = None
+    """add a mirrored copy of each recording; yes, or no with paper, if not given"""
     worlds: int = 0
     """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
     threads: int = 0
@@ -53,8 +55,11 @@ class Record(Command):
         character = humanoid()
         is_dataset = (self.clips / INDEX).is_file()
         source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
-        standard = RecordSettings(mirrored=self.mirrored)
-        settings = replace(standard, stretch=replace(standard.stretch, salvage=self.salvage))
+        settings = RecordSettings.paper() if self.preset == "paper" else RecordSettings()
+        if self.mirrored is not None:
+            settings = replace(settings, mirrored=self.mirrored)
+        if self.salvage is not None:
+            settings = replace(settings, stretch=replace(settings.stretch, salvage=self.salvage))
         with progress(len(source), "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
             report = record_dataset(
                 self.policy or shipped_tracker(),

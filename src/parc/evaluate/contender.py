@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parc.errors import FormatError, ParcError, SettingsError
-from parc.evaluate.paper import NO_CORRECTION
+from parc.evaluate.paper import KINEMATIC_ONLY, NO_CORRECTION
 from parc.generate.generator import KIND as GENERATOR_KIND
 from parc.generate.train import GENERATOR_FILE
 from parc.loop.admit import DATASET
@@ -82,6 +82,7 @@ def find_contenders(sources: Sequence[Path]) -> Field:
 def _of_run(run: Path, prefix: str) -> list[Contender]:
     settings, stages = read_run(run)["settings"], Ledger(run).stages
     corrected = bool(settings["physics_correction"])
+    uncorrected = KINEMATIC_ONLY if settings.get("kinematic_correction", True) else NO_CORRECTION
     found = []
     for i in range(1, settings["iterations"] + 1):
         place = run / f"iteration-{i:02d}"
@@ -90,7 +91,7 @@ def _of_run(run: Path, prefix: str) -> list[Contender]:
             break
         if not corrected and i == 1:
             continue
-        label = f"{prefix}iteration {i}" if corrected else f"{prefix}{NO_CORRECTION}" + ("" if i == 2 else f", iteration {i}")
+        label = f"{prefix}iteration {i}" if corrected else f"{prefix}{uncorrected}" + ("" if i == 2 else f", iteration {i}")
         found.append(
             Contender(
                 label,
@@ -113,8 +114,12 @@ def _is_done(entry: StageEntry | None) -> bool:
 
 def _needs_name(run: Path, runs: list[Path]) -> bool:
     """Two runs of the same kind would have the same labels."""
-    kind = read_run(run)["settings"]["physics_correction"]
-    return sum(read_run(other)["settings"]["physics_correction"] == kind for other in runs) > 1
+    return sum(_corrections(other) == _corrections(run) for other in runs) > 1
+
+
+def _corrections(run: Path) -> tuple[bool, bool]:
+    settings = read_run(run)["settings"]
+    return bool(settings["physics_correction"]), bool(settings.get("kinematic_correction", True))
 
 
 def _start_of(run: Path) -> Path | None:

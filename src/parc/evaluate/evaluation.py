@@ -40,7 +40,7 @@ from parc.evaluate.paper import paper_numbers
 from parc.evaluate.part import Part, PartStore, code_fingerprint, tidy
 from parc.evaluate.terrains import VERSION, TestCase, box_cases, walk_cases
 from parc.evaluate.tracker import ClipResult, TrackerTest, by_skill, summarise_tracker
-from parc.generate.generator import Generator
+from parc.generate.generator import Generator, read_settings
 from parc.loop.ledger import hash_file, hash_settings, hash_text
 from parc.record.attempt import Simulator, run_attempts
 from parc.run.workers import LOCAL, Workers
@@ -100,7 +100,12 @@ class Evaluator:
         """Table 1: {"label", "motions", "limits": {"10": {"mean": {..}, "error": {..}}}, "goal_by_terrain", "displacement"}."""
         parts = self._generator_parts(contender, self.settings.generator)
         values = {limit: join([p.result[f"{limit:g}"] for p in parts]) for limit in self.settings.generator.all_limits}
-        return {"label": contender.label, **self._row(values), "took": sum(p.seconds for p in parts)}
+        row = {"label": contender.label, "sampler": self.sampler_of(contender.generator), **self._row(values)}
+        return {**row, "took": sum(p.seconds for p in parts)}
+
+    def sampler_of(self, file: Path | None) -> str:
+        """How a generator's motions are sampled, in words: it is the generator's own, whatever sampler was asked for."""
+        return "" if file is None else read_settings(file).schedule.describe(self.settings.generator.rollout.steps)
 
     def blending_rows(self, contender: Contender) -> list[dict[str, Any]]:
         """Table 3: a row like those of Table 1 for each way of blending."""
@@ -271,6 +276,7 @@ def describe(field: Field, evaluator: Evaluator) -> dict[str, Any]:
                 "iteration": c.iteration,
                 "physics_correction": c.corrected,
                 "generator": model(c.generator),
+                "sampler": evaluator.sampler_of(c.generator),
                 "tracker": model(c.tracker),
             }
             for c in field.contenders

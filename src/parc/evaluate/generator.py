@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
-from parc.correct.select import select
+from parc.correct.select import SelectSettings, select
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
 from parc.evaluate.displacement import displacement
@@ -48,6 +48,8 @@ class GeneratorTest:
     """of a group"""
     limits: tuple[float, ...] = ()
     """s, several time limits; the first is the one by which motions are selected"""
+    select: SelectSettings = field(default_factory=SelectSettings)
+    """how the best motion of a terrain is chosen"""
 
     def __post_init__(self) -> None:
         if self.candidates < 1 or self.terrains_at_once < 1:
@@ -157,14 +159,12 @@ def best_motions(
     provenance: Provenance,
 ) -> list[Clip]:
     """The best of each terrain by the selection score, as clips; the losses they were selected by in their provenance."""
-    score, valid, losses = [], [], []
+    ranks, losses = [], []
     for rows in _portions(rollouts):
-        part = select(batch_of(rollouts, cases, test.candidates, generator, rows), rollouts.reached[rows])
-        score.append(part.score.cpu())
-        valid.append(part.valid.cpu())
+        part = select(batch_of(rollouts, cases, test.candidates, generator, rows), rollouts.reached[rows], test.select)
+        ranks.append(part.rank.cpu())
         losses.append(torch.stack([part.penetration, part.contact], -1).cpu())
-    key = torch.cat(score) + torch.where(torch.cat(valid), 0.0, 1e6)
-    chosen = key.view(len(cases), -1).argmin(1) + test.candidates * torch.arange(len(cases))
+    chosen = torch.cat(ranks).view(len(cases), -1).argmin(1) + test.candidates * torch.arange(len(cases))
     clips = []
     for case, name, row in zip(cases, names, chosen.tolist(), strict=True):
         frames = max(1, int(rollouts.frames[row]))

@@ -9,6 +9,8 @@ from typing import Any
 
 NO_CORRECTION = "no physics correction"
 """what the paper calls the generator trained on generated motions as they are"""
+KINEMATIC_ONLY = "kinematic correction only"
+"""a generator trained on generated motions that were corrected, but not tracked: not the paper's"""
 
 GENERATORS: dict[str, dict[str, float]] = {
     "iteration 1": {"fwd": 1.908, "tpl": 2093.0, "tcl": 114.1, "hjf": 10.70},

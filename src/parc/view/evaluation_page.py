@@ -346,10 +346,10 @@ def _add_method(page: EvaluationPage, result: dict[str, Any]) -> None:
         "on terrains of the same kind, not for the same test.",
     )
     rows = [
-        [m["label"], *(f"{m[k]['file']} {m[k]['sha256'][:12]}" if m[k] else "" for k in ("generator", "tracker"))]
+        [m["label"], *(f"{m[k]['file']} {m[k]['sha256'][:12]}" if m[k] else "" for k in ("generator", "tracker")), m["sampler"]]
         for m in result["models"]
     ]
-    page.add_table(rows, ["model", "generator", "tracker"])
+    page.add_table(rows, ["model", "generator", "tracker", "sampler"])
     page.add_details("settings", result["settings"])
 
 
