@@ -54,6 +54,8 @@ def test_impossible_questions_are_one_sentence() -> None:
         stage_times(PLAN, 0)
     with pytest.raises(SettingsError, match="preset 'tiny' has budgets in steps"):
         bench_scaling(("tiny",))
+    with pytest.raises(SettingsError, match="preset 'paper' trains another network"):
+        bench_scaling(("paper",))
 
 
 def test_the_page_of_arithmetic_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from parc.character import humanoid
+from parc.character.kinematics import forward_kinematics
 from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.correct import loss
 from parc.correct.optimise import Correction, OptimiseSettings, optimise
@@ -156,3 +157,32 @@ def test_a_compiled_iteration_is_the_iteration(sunk: Clip) -> None:
 def test_fewer_than_no_iterations_are_refused() -> None:
     with pytest.raises(SettingsError, match="-5 iterations"):
         OptimiseSettings(iterations=-5)
+
+
+def test_the_papers_loss_is_its_formula(sunk: Clip) -> None:
+    """All four terms by hand, jerk in m/s3, and no other; 27000 times the jerk in units of position at 30 frames a second."""
+    problem = Correction(ClipBatch.stack([sunk], BODY), OptimiseSettings.paper())
+    change = 0.01 * torch.randn(problem.change.shape, generator=torch.Generator().manual_seed(0))
+    terms = {name: float(value) for name, value in problem.terms(change).items()}
+    pos = forward_kinematics(BODY, *problem.pose(change)).pos[0].double()
+    jerk = pos.diff(n=3, dim=0).norm(dim=-1) * 30.0**3
+    assert terms["jerk"] == pytest.approx(float((jerk - 1000).clamp_min(0).sum()), rel=1e-4)
+    root = change[0].double()
+    reg = root[:, :3].square().sum() + 10 * root[:, 3:6].square().sum() + root[:, 6:].square().sum()
+    assert terms["regularisation"] == pytest.approx(float(reg), rel=1e-4)
+    total = terms["regularisation"] + 1000 * (terms["penetration"] + terms["contact"] + terms["jerk"])
+    assert float(problem.weighted(change)) == pytest.approx(total, rel=1e-4)
+    ours = Correction(ClipBatch.stack([sunk], BODY), OptimiseSettings()).terms(change)
+    assert terms["jerk"] / float(ours["jerk"]) == pytest.approx(27000, rel=1e-4)
+
+
+def test_the_papers_correction_does_all_its_iterations(sunk: Clip) -> None:
+    """A run that gains nothing ends early where there is patience with it; the paper's has none to lose."""
+    done = {}
+    short = replace(sunk, motion=sunk.motion.slice(0, 12))
+    for patience in (OptimiseSettings.paper().patience, 10):
+        seen: list[int] = []
+        slow = replace(OptimiseSettings.paper(), iterations=100, step_size=1e-12, patience=patience)
+        optimise([short], BODY, slow, on_progress=lambda i, _, seen=seen: seen.append(i))
+        done[patience] = seen[-1]
+    assert done[0] == 100 > done[10]

@@ -11,6 +11,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.stroll import stroll
 from parc.metrics import ClipBatch, measure_clips
 from parc.path.path import TerrainPath
+from parc.terrain.distance import signed_distance
 from parc.terrain.terrain import Terrain
 
 BODY = humanoid()
@@ -52,3 +53,39 @@ def test_best_of_each_group_in_order(walk: Clip) -> None:
     clips = [raised(walk, -0.01 * k) for k in (3, 1, 2, 0)]
     result = select(ClipBatch.stack(clips, BODY), torch.ones(4, dtype=torch.bool))
     assert result.best(torch.tensor([0, 0, 1, 1]), count=2) == [[1, 0], [3, 2]]
+
+
+def by_hand(clip: Clip) -> float:
+    """sum_t sum_b c_b min_p |sd(p)|, body by body."""
+    batch = ClipBatch.stack([clip], BODY)
+    distance = signed_distance(batch.terrains, batch.points.flatten(1, 2)).view(batch.points.shape[:-1])[0].abs()
+    rows = [batch.surface.by_body[b].unique() for b in range(BODY.num_bodies)]
+    return sum(float((batch.contacts[0, :, b] * distance[:, rows[b]].amin(-1)).sum()) for b in range(BODY.num_bodies))
+
+
+def test_by_the_papers_heuristic_the_score_alone_decides(walk: Clip) -> None:
+    """A sunk motion that arrives against a clean one that does not, by hand; limits are told, and rank nothing."""
+    clips = [raised(walk, -0.1), raised(walk, -0.02), walk]
+    batch, reached = ClipBatch.stack(clips, BODY), torch.tensor([True, True, False])
+    paper = SelectSettings.paper()
+    result = select(batch, reached, paper)
+    contact = [by_hand(clip) for clip in clips]
+    assert contact[0] > measure_clips(clips, BODY)[0]["tcl"] + 0.1, "sunk feet touch by the released code's formula"
+    measured = zip(measure_clips(clips, BODY), contact, reached.tolist(), strict=True)
+    scores = [m["tpl"] + c + 1000.0 * (not r) for m, c, r in measured]
+    assert result.score.tolist() == pytest.approx(scores, rel=1e-4)
+    groups = torch.zeros(3, dtype=torch.long)
+    assert result.best(groups, 3) == [sorted(range(3), key=scores.__getitem__)] == [[1, 0, 2]]
+
+
+def test_limits_do_not_rank_in_the_papers_heuristic(walk: Clip) -> None:
+    """A motion over a limit with the better score, told as not valid, is still the best; in ours it stands behind."""
+    hovering = raised(walk, 1.0)
+    hovering = replace(hovering, motion=replace(hovering.motion, contacts=torch.zeros_like(hovering.motion.contacts)))
+    batch = ClipBatch.stack([raised(walk, -0.02), hovering], BODY)
+    for valid_first, best in ((False, 1), (True, 0)):
+        limited = replace(SelectSettings.paper(), most_floating=6, valid_first=valid_first)
+        result = select(batch, torch.ones(2, dtype=torch.bool), limited)
+        assert result.valid.tolist() == [True, False] and result.score[1] < result.score[0]
+        assert result.best(torch.zeros(2, dtype=torch.long)) == [[best]]
+    assert not SelectSettings.paper().valid_first

@@ -66,6 +66,7 @@ def make_run(folder: Path, iterations: int, corrected: bool = True, unfinished: 
     import json
 
     settings = {"name": "tiny", "plans": [], "iterations": iterations, "physics_correction": corrected, "seed": 0}
+    settings["kinematic_correction"] = corrected
     values = {"settings": settings, "sources": {"dataset": None, "generator": None, "tracker": None}}
     write_bytes_atomically(folder / RUN, json.dumps(values).encode())
     ledger = Ledger(folder)

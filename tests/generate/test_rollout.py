@@ -1,6 +1,7 @@
 """Rollouts: repeatable, along the path, each motion ending for itself."""
 
 import dataclasses
+import math
 
 import pytest
 import torch
@@ -9,9 +10,11 @@ from parc.character import humanoid
 from parc.dataset.clip import Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.arrival import arrive
+from parc.generate.encoder import EncoderSettings
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
 from parc.generate.rollout import PathRunner, RolloutSettings, roll_out
+from parc.generate.schedule import DdpmSchedule, FlowSchedule
 from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
@@ -99,6 +102,25 @@ def test_with_the_papers_sampler_a_body_stays_where_the_network_puts_it():
     )
     torch.testing.assert_close(hovering.root_pos[0, :80, 2], hovering.root_pos[0, :1, 2].expand(80))
     assert falling.root_pos[0, 80, 2] < hovering.root_pos[0, 80, 2] - 1.0
+
+
+def test_the_papers_sampler_asks_the_network_k_over_stride_times_a_window_and_blends_by_one_s():
+    """Counted on the network itself; what it says with and without the past is mixed by .65 at every step."""
+    body, settings = humanoid(), dataclasses.replace(RolloutSettings.paper(), seconds=1.0)
+    for steps, stride in ((21, 5), (20, 5), (21, 21)):
+        torch.manual_seed(0)
+        model = Generator(body, GeneratorSettings(EncoderSettings(32, 1, 2, 32), DdpmSchedule(steps, stride), "exp")).eval()
+        runner = PathRunner(model, TerrainBatch.stack([FLAT]), PathBatch.stack([STRAIGHT]), 1, settings)
+        asked = []
+        model.network.encoder.register_forward_hook(lambda part, given, made, asked=asked: asked.append(made.shape[0]))
+        runner.step(torch.Generator().manual_seed(0))
+        runner.step(torch.Generator().manual_seed(1))
+        count = math.ceil(steps / stride)
+        assert asked == [2] * (2 * count), "both branches of one motion, in each step of two windows"
+        assert runner.coefficients.tolist() == pytest.approx([0.65] * count)
+    assert len(DdpmSchedule().plan(torch.device("cpu"))) == math.ceil(1001 / 5) == 201
+    assert DdpmSchedule().describe() == "DDIM with stride 5 over K = 1001, 201 steps"
+    assert FlowSchedule().describe() == "few-step flow, 5 steps" and FlowSchedule().describe(3) == "few-step flow, 3 steps"
 
 
 def test_the_last_window_goes_on_while_it_comes_nearer():

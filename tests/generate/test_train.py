@@ -193,6 +193,41 @@ def test_paper_recipe_trains(walk, tmp_path):
     assert len(rows) == 2 and rows[-1]["skipped"] == 0 and rows[-1]["penetration"] is not None
 
 
+def test_dropout_of_a_resumed_run_is_that_of_one_that_was_never_stopped(walk, tmp_path):
+    recipe = TrainSettings.paper(steps=4)
+    assert recipe.generator.network.dropout == 0.1
+    weights = {}
+    for dropout in (0.1, 0.0):
+        small = GeneratorSettings(EncoderSettings(32, 1, 2, 32, dropout), DdpmSchedule(21, 5), "exp")
+        step = dataclasses.replace(recipe.step, batch=6, statistics_windows=100)
+        settings = dataclasses.replace(recipe, generator=small, step=step, log_steps=1)
+        whole = train_generator(settings, [walk], tmp_path / f"whole{dropout}")
+        train_generator(settings, [walk], tmp_path / f"cut{dropout}", stop_after=2)
+        torch.rand(5)  # another use of torch's own stream in between
+        train_generator(settings, [walk], tmp_path / f"cut{dropout}")
+        files = [(tmp_path / f"{name}{dropout}" / GENERATOR_FILE).read_bytes() for name in ("whole", "cut")]
+        assert files[0] == files[1]
+        weights[dropout] = torch.cat([p.detach().flatten() for p in whole.network.parameters()])
+    assert not torch.equal(weights[0.1], weights[0.0])
+
+
+def test_the_papers_weights_are_the_last_ones_and_its_gradients_are_not_shortened(walk, tmp_path):
+    recipe = TrainSettings.paper(steps=2)
+    small = GeneratorSettings(EncoderSettings(32, 1, 2, 32), DdpmSchedule(21, 5), "exp")
+    step = dataclasses.replace(recipe.step, batch=6, statistics_windows=100)
+    settings = dataclasses.replace(recipe, generator=small, step=step)
+    trainer = make_trainer(settings, [walk], humanoid())
+    reference = torch.optim.AdamW([trainer.flat.values.clone().requires_grad_()], lr=1e-5, weight_decay=0.0)
+    for _ in range(2):
+        trainer.step(0.0)
+        reference.param_groups[0]["params"][0].grad = trainer.flat.grads.clone()
+        reference.step()
+    assert float(trainer.optimiser.norm) > 1.0, "or there is nothing to shorten"
+    assert torch.equal(trainer.optimiser.average, trainer.flat.values)
+    decay = 2 * 1e-5 * 0.01 * float(trainer.flat.values.abs().max())
+    torch.testing.assert_close(trainer.flat.values, reference.param_groups[0]["params"][0].detach(), atol=1e-7 + decay, rtol=0)
+
+
 def test_command_line(walk, tmp_path, monkeypatch, capsys):
     (tmp_path / "clips").mkdir()
     save_clip(walk, tmp_path / "clips" / "walk.motion")

@@ -89,6 +89,41 @@ def test_terrain_mirrored_twice_is_itself(walk):
     torch.testing.assert_close(mirror_terrain(walk.terrain).height_at(flipped), walk.terrain.height_at(xy))
 
 
+def test_with_the_papers_odds_every_window_of_the_data_has_the_same_chance(walk):
+    """A clip that stands, a second skill, a short clip: by default none of them counts as much as a walking frame."""
+    standing = FrameState.of_motion(walk.motion)
+    still = dataclasses.replace(walk.motion, root_pos=standing.root_pos[:1].expand_as(standing.root_pos).clone())
+    clips = [
+        walk,
+        dataclasses.replace(walk, name="stands", motion=still),
+        dataclasses.replace(
+            walk, name="climb", motion=walk.motion.slice(0, 40), provenance=dataclasses.replace(walk.provenance, skill="climb")
+        ),
+    ]
+    paper = TrainSettings.paper()
+    odds = [
+        FrameTable.build(clips, humanoid(), 15, "cpu", paper.mirrored, *given).odds.diff()
+        for given in ((paper.balance, paper.made_share, paper.still_counts), ())
+    ]
+    count = 2 * sum(len(clip.motion) - 14 for clip in clips)
+    torch.testing.assert_close(odds[0], torch.full((count - 1,), 1 / count, dtype=torch.float64))
+    assert float(odds[1].max() / odds[1].min()) > 10
+
+
+def test_with_the_papers_windows_boxes_are_all_that_changes(walk, layout, random):
+    """Ground where the body is not keeps its height unless a box stands there; ours also levels it anew."""
+    table = FrameTable.build([walk], humanoid(), 15, "cpu")
+    share = {}
+    for name, settings in (("paper", WindowSettings.paper()), ("ours", WindowSettings())):
+        settings = dataclasses.replace(settings, random_share=0.0, boxes=dataclasses.replace(settings.boxes, boxes=(0, 0)))
+        sampler = WindowSampler(table, layout, HeightmapGrid(), settings)
+        drawn = sampler.draw(60, random)
+        frame = CanonicalFrame.of(drawn.state.root_pos[:, 1], drawn.state.root_rot[:, 1])
+        changed = (drawn.patch.heights != sampler._patch(drawn.clip, frame).heights).flatten(1)
+        share[name] = float(changed.any(1).float().mean())
+    assert share["paper"] == 0 and 0.1 < share["ours"] < 0.5
+
+
 def test_patch_is_the_terrain(windows, random):
     drawn = windows.draw(40, random, augment=False)
     xy = drawn.state.root_pos[:, 1, :2]

@@ -39,3 +39,33 @@ def test_every_stage_has_its_tests() -> None:
     stages = {f.relative_to(ROOT / "src" / "parc").parts[0] for f in tracked("src/parc/*/*.py")}
     tested = {f.relative_to(ROOT / "tests").parts[0] for f in tracked("tests/*/test_*.py")}
     assert stages <= tested | {"run"}, stages - tested
+
+
+PLACE = re.compile(r"`([\w/]+\.py)`((?:,? `[\w.]+`)*)")
+
+
+def wrong_places(text: str) -> list[str]:
+    """Files below src/parc that are not there, and names behind them that their text does not define."""
+    wrong = []
+    for file, behind in PLACE.findall(text):
+        place = ROOT / "src" / "parc" / file
+        if not place.is_file():
+            wrong.append(file)
+            continue
+        source = place.read_text()
+        for name in re.findall(r"`([\w.]+)`", behind):
+            parts = name.split(".")
+            if not all(re.search(rf"(?:(?:class|def) |^ *){part}\b(?:\s*[:=(]|$)", source, re.MULTILINE) for part in parts):
+                wrong.append(f"{file}: {name}")
+    return wrong
+
+
+def test_the_places_in_the_table_of_the_paper_are_there() -> None:
+    text = (ROOT / "docs" / "paper_to_code.md").read_text()
+    assert len(re.findall(r"^\| \d+ \|", text, re.MULTILINE)) == 123 and len(PLACE.findall(text)) > 123
+    assert not wrong_places(text), wrong_places(text)
+
+
+def test_a_place_that_is_not_there_is_found() -> None:
+    text = "`loop/nowhere.py` `Loop`, `loop/plan.py` `IterationPlan.paper`, `LoopSettings.unheard`, `loop/guard.py` `judge_clips`"
+    assert wrong_places(text) == ["loop/nowhere.py", "loop/plan.py: LoopSettings.unheard"]

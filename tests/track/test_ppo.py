@@ -10,6 +10,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.errors import SettingsError
 from parc.run.distributed import Group
+from parc.track.momentum_sgd import MomentumSgd
 from parc.track.network import initialise
 from parc.track.policy import Actor, TrackerPolicy
 from parc.track.ppo import PPO
@@ -232,3 +233,49 @@ def test_calm_makes_means_of_one_episode_alike(character: Character, tiny: Track
         return roughness
 
     assert roughness_after(20.0) < 0.7 * roughness_after(0.0)
+
+
+def test_gradient_descent_with_momentum_is_torchs() -> None:
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(7, generator=generator)
+    ours, theirs = start.clone().requires_grad_(), start.clone().requires_grad_()
+    rate = torch.tensor(0.03)
+    mine, reference = MomentumSgd([{"params": [ours], "lr": rate}], 0.9), torch.optim.SGD([theirs], lr=0.03, momentum=0.9)
+    for _ in range(5):
+        ours.grad = torch.randn(7, generator=generator)
+        theirs.grad = ours.grad.clone()
+        mine.step()
+        reference.step()
+    torch.testing.assert_close(ours, theirs)
+    rate.zero_()
+    before = ours.detach().clone()
+    mine.step()
+    assert torch.equal(ours.detach(), before), "the rate is read anew at each step"
+
+
+def test_the_papers_ppo_learns_keeps_its_last_weights_and_goes_on_from_a_checkpoint(
+    character: Character, tiny: TrackerSettings
+) -> None:
+    paper = TrackerSettings.paper().ppo
+    changes = {name: getattr(paper, name) for name in ("optimiser", "target_kl", "stop_kl", "calm", "average", "gradient_norm")}
+    ppo = make_ppo(character, tiny, "none", **changes, actor_rate=1e-4, critic_rate=1e-4)
+    aim = Aim(character, ppo.policy)
+    rewards = play(ppo, aim, 25)
+    assert sum(rewards[-5:]) > sum(rewards[:5])
+    actor = torch.cat([p.detach().flatten() for p in ppo.policy.actor.parameters()])
+    assert torch.equal(actor, torch.cat([p.detach().flatten() for p in ppo.policy.averaged.parameters()]))
+    other = make_ppo(character, tiny, "none", **changes, actor_rate=1e-4, critic_rate=1e-4)
+    other.load_state({name: value.clone() for name, value in ppo.state().items()})
+    momentum = [p.optimiser.state[p.actor_flat]["momentum"] for p in (ppo, other)]
+    assert torch.equal(*momentum) and float(momentum[0].norm()) > 0
+    adam = make_ppo(character, tiny, "none")
+    play(adam, Aim(character, adam.policy), 1)
+    other.load_state({name: value.clone() for name, value in adam.state().items()})
+    play(other, aim, 1)
+
+
+def test_optimisers_that_do_not_exist_are_one_sentence() -> None:
+    with pytest.raises(SettingsError, match="optimiser is 'lion'"):
+        replace(TrackerSettings().ppo, optimiser="lion")
+    with pytest.raises(SettingsError, match=r"momentum 1\.0"):
+        replace(TrackerSettings().ppo, momentum=1.0)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from parc.errors import SettingsError
+from parc.generate.schedule import FlowSchedule
 from parc.loop.plan import IterationPlan, preset
 
 
@@ -109,13 +110,15 @@ def stage_times(plan: IterationPlan, gpus: int, rates: Rates = Rates(), network:
     return StageTimes(generator, synthesis, tracker, recording, plan.expected.dataset)
 
 
-def bench_scaling(names: tuple[str, ...] = ("gpu", "paper"), gpus: tuple[int, ...] = (1, 8, 64)) -> dict[str, Any]:
+def bench_scaling(names: tuple[str, ...] = ("gpu",), gpus: tuple[int, ...] = (1, 8, 64)) -> dict[str, Any]:
     """Seconds of each stage of the first iteration of presets."""
     rows = []
     for name in names:
         plan = preset(name).plan(1)
         if plan.generator.steps is not None or plan.tracker.training.iterations:
-            raise SettingsError(f"preset '{name}' has budgets in steps; expected one in seconds of a GPU: gpu or paper")
+            raise SettingsError(f"preset '{name}' has budgets in steps; expected one in seconds of a GPU: gpu")
+        if not isinstance(plan.generator.generator.schedule, FlowSchedule):
+            raise SettingsError(f"preset '{name}' trains another network than the one whose rates were measured; expected gpu")
         alone = stage_times(plan, 1).total
         for count in gpus:
             times = stage_times(plan, count)

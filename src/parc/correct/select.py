@@ -33,13 +33,15 @@ class SelectSettings:
     """m of TCL above which a candidate is not valid (released code)"""
     most_floating: int | None = 6
     """floating frames above which a candidate is not valid; a foot that pushes off a wall's face gives six at most; None: any"""
+    absolute: bool = False
+    """a labelled body inside the ground misses its contact too: |sd| in L_contact (paper), else max(0, sd) (released code)"""
     valid_first: bool = True
     """candidates that are not valid rank behind all others; False: the score alone decides (paper)"""
 
     @classmethod
     def paper(cls) -> "SelectSettings":
         """The paper's heuristic alone; the released code's limits (end reached, TPL, TCL) are told, and do not rank."""
-        return cls(floating=0.0, slowness=0.0, most_floating=None, valid_first=False)
+        return cls(floating=0.0, slowness=0.0, most_floating=None, absolute=True, valid_first=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ class Selection:
 
 def select(batch: ClipBatch, reached: Tensor, settings: SelectSettings = SelectSettings()) -> Selection:
     """Score candidates; `reached` [N] bool says which came to the end of their path."""
-    penetration, contact = penetration_loss(batch), contact_loss(batch)
+    penetration, contact = penetration_loss(batch), contact_loss(batch, settings.absolute)
     error, judged = flight_error(batch)
     score = penetration + contact + settings.incomplete * (~reached) + settings.floating * (error * judged).sum(1)
     score = score + settings.slowness * batch.frames / batch.fps

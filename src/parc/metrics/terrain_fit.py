@@ -3,12 +3,14 @@
     TPL = sum_t sum_p depth(p)                      over the surface points, m; a point off the map counts its distance to the map
     TCL = sum_t sum_b c_b min_{p in b} max(0, sd(p))   over the bodies, m; c_b is the raw label in [0, 1]
 
+This TCL is the released code's, which made the paper's tables; the paper's formula has |sd(p)| (`absolute`).
 Both grow with the clip's length; `pen_mm` and `pen_frames` do not.
 """
 
 import torch
 from torch import Tensor
 
+from parc.character.surface import min_per_body
 from parc.metrics.batch import ClipBatch
 
 DEEP = 0.02
@@ -22,9 +24,12 @@ def penetration_loss(batch: ClipBatch) -> Tensor:
     return (batch.depth.sum(-1) * batch.valid).sum(1)
 
 
-def contact_loss(batch: ClipBatch) -> Tensor:
-    """TCL, [N], m."""
-    return ((batch.contacts * batch.body_clearance).sum(-1) * batch.valid).sum(1)
+def contact_loss(batch: ClipBatch, absolute: bool = False) -> Tensor:
+    """TCL, [N], m; `absolute`: a labelled body that is wholly inside the terrain misses its contact too."""
+    distance = batch.body_clearance
+    if absolute:
+        distance = min_per_body(batch.surface, batch.point_clearance + batch.depth)
+    return ((batch.contacts * distance).sum(-1) * batch.valid).sum(1)
 
 
 def penetration_mm(batch: ClipBatch) -> Tensor:
