@@ -5,8 +5,8 @@ import io
 import os
 import pickle
 import pickletools
-import time
 import random
+import time
 
 import numpy as np
 import pytest

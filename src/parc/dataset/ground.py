@@ -16,7 +16,7 @@ def flat_ground(motion: Motion, height: float = 0.0, margin: float = 2.0, cell: 
     if not float(size.prod()) <= MOST_CELLS:
         wide = ((size - 1) * cell - 2 * margin).clamp_min(0).tolist()
         raise MotionError(
-            f"the motion goes {wide[0]:.4g} x {wide[1]:.4g} m, too far for level ground to be made under it; is its unit the metre, "
+            f"the motion goes {wide[0]:.4g} x {wide[1]:.4g} m, too far for level ground under it; is its unit the metre, "
             "and are all its frames in place?"
         )
     size = size.long()

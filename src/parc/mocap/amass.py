@@ -45,7 +45,8 @@ def read_amass(path: Path | str) -> SourceMotion:
         raise FormatError(f"{path.name}: has no frame rate ('mocap_framerate')")
     poses, trans = arrays["poses"], arrays["trans"]
     needed = 3 * len(JOINTS)
-    if poses.dtype.kind not in "iuf" or trans.dtype.kind not in "iuf" or poses.ndim != 2 or poses.shape[1] < needed or trans.shape != (len(poses), 3):
+    are_numbers = poses.dtype.kind in "iuf" and trans.dtype.kind in "iuf"
+    if not are_numbers or poses.ndim != 2 or poses.shape[1] < needed or trans.shape != (len(poses), 3):
         raise FormatError(
             f"{path.name}: poses are {list(poses.shape)} and trans {list(trans.shape)}, expected [T, {needed}+] and [T, 3]"
         )

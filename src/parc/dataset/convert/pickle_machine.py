@@ -1,8 +1,8 @@
 """The machine that a pickle is a program for, written so that nothing in the program can leave it.
 
-A pickle pushes values on a stack, stores some in numbered slots, puts them together, and calls what it names. Here the only things
-that can be called are what the caller gives for a name: a `Sealed` function, or an `Inert` class. What they are given is counted,
-and keys of dicts are plain values, so the work done is bounded by the length of the file.
+A pickle pushes values on a stack, stores some in numbered slots, puts them together, and calls what it names. Here the only
+things that can be called are what the caller gives for a name: a `Sealed` function, or an `Inert` class. What they are given is
+counted, and keys of dicts are plain values, so the work done is bounded by the length of the file.
 """
 
 import pickletools
@@ -211,7 +211,7 @@ class _Machine:
         pass
 
     def _call(self, function: Any, arguments: Any) -> Any:
-        is_known = isinstance(function, Sealed) or isinstance(function, type) and issubclass(function, Inert)
+        is_known = isinstance(function, Sealed) or (isinstance(function, type) and issubclass(function, Inert))
         if not is_known or not isinstance(arguments, tuple):
             raise ValueError(f"a call of a {type(function).__name__}")
         self._charge(arguments)

@@ -100,4 +100,3 @@ def _joints(character: Character) -> tuple[list[str], list[str], list[int], list
             qpos_start.append(layout.qpos_start[body] + k)
             qvel_start.append(layout.qvel_start[body] + k)
     return names, kinds, qpos_start, qvel_start
-
