@@ -103,8 +103,6 @@ def _evenly_timed(motion: Motion, durations: Tensor, name: str) -> Motion:
         return motion
     times = np.concatenate([[0.0], np.cumsum(steps)])
     if not (steps > 0).all() or not times[-1] <= _MOST_STRETCH * len(times):
-        raise FormatError(
-            f"{name}: frames last {durations.min():g} to {durations.max():g} s, expected times above 0 and alike"
-        )
+        raise FormatError(f"{name}: frames last {durations.min():g} to {durations.max():g} s, expected times above 0 and alike")
     even = np.arange(int(np.floor(times[-1] + 1e-6)) + 1)
     return sample(motion, torch.from_numpy(np.interp(even, times, np.arange(len(times)))))
