@@ -109,7 +109,7 @@ def _changed_array(value: np.ndarray, rng: random.Random) -> np.ndarray:
         return (
             value.astype(rng.choice(("f2", "f8", "i4", "u1", "bool", "c8", "S3")), casting="unsafe")
             if value.dtype.kind in "fiu"
-            else value[:0]
+            else value.reshape(-1)[:0]
         )
     if act == 1:
         return value.reshape(-1)

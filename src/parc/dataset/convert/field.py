@@ -56,7 +56,7 @@ def number(value: Any, field: str, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise FormatError(f"{name}: {field} is a number of {value.bit_length()} bits, too large") from None
+        raise FormatError(f"{name}: {field} is too large a number") from None
 
 
 def loops(value: Any, name: str) -> bool:
