@@ -65,7 +65,7 @@ def content_hash(tensors: dict[str, Tensor], meta: dict[str, Any]) -> str:
         tensor = tensors[name].contiguous()
         total.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
         if tensor.numel():
-            total.update(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+            total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return total.hexdigest()
 
 
