@@ -15,6 +15,6 @@ def test_every_reader_ends_with_success_or_a_sentence(tmp_path: Path) -> None:
     run = importlib.util.module_from_spec(spec)
     sys.modules["fuzz_run"] = run
     spec.loader.exec_module(run)
-    tried, faults = run.fuzz(seed=0, first=0, cases=500, keep=tmp_path)
-    assert tried == 500
+    tried, faults = run.fuzz(seed=0, first=0, cases=1000, keep=tmp_path)
+    assert tried == 1000
     assert not faults, "\n".join(map(str, faults))
