@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from parc.character import humanoid
+from parc.correct.synthesise import read_unit
 from parc.dataset import Clip, Dataset, import_folder, load_clip, save_clip
 from parc.dataset.convert import array_file
 from parc.dataset.ground import flat_ground
@@ -23,8 +24,11 @@ from parc.dataset.stroll import stroll
 from parc.errors import FormatError, MotionError, ParcError
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PrefixSettings
+from parc.loop.admit import read_admission
 from parc.mocap.read import read_take
 from parc.path import TerrainPath
+from parc.record.record import RecordSettings, _claim, _read_outcomes
+from parc.run.agree import agree
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.terrain import Terrain, load_terrain
 
@@ -237,3 +241,20 @@ def test_a_mesh_reads_no_other_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mtl")
     (tmp_path / "m.obj").write_text("mtllib pipe.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl x\nf 1 2 3\n")
     load_terrain(tmp_path / "m.obj")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "7", "[7]", '{"clips": 3}', '{"seed": []}', "\ud800"])
+def test_a_damaged_file_of_a_run_is_a_sentence_that_names_it(tmp_path: Path, text: str) -> None:
+    """Cut or changed notes of what is done: units of synthesis and of recording, what a folder is made with, what joined."""
+    (tmp_path / "units").mkdir()
+    for name, read in {
+        "units/000000.json": lambda: read_unit(tmp_path, 0),
+        "unit.json": lambda: _read_outcomes(tmp_path / "unit.json"),
+        "recording.json": lambda: _claim(tmp_path, 0, "t", RecordSettings(), 1, 2, ["a"]),
+        "synthesis.json": lambda: agree(tmp_path / "synthesis.json", {"seed": 1}),
+        "admission.json": lambda: read_admission(tmp_path),
+    }.items():
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+        with pytest.raises(ParcError) as error:
+            read()
+        assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
