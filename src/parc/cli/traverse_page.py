@@ -56,7 +56,7 @@ def _remove_older(note: Path, files: Sequence[Path]) -> None:
     """What an earlier crossing wrote beside its note would otherwise pass for this one's."""
     try:
         facts = json.loads(note.read_bytes())
-        if not _FACTS <= facts.keys():
+        if not facts.keys() >= _FACTS:
             return
         older = [note.parent / Path(file).name for file in facts["files"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
