@@ -20,6 +20,7 @@ from parc.generate.trainer import StepSettings
 from parc.generate.window import WindowSampler, WindowSettings
 from parc.motion import edit
 from parc.motion.edit import mirror
+from parc.motion.frame_state import FrameState
 from parc.terrain.distance import signed_distance
 from parc.terrain.heightmap import HeightmapGrid, grid_world_xy
 

@@ -156,6 +156,17 @@ def test_a_damaged_or_foreign_ledger_is_one_sentence(sums: Sums) -> None:
             Ledger(sums.folder)
 
 
+@pytest.mark.parametrize("name", ["../value", "/etc/value", "a" * 300, "b/" * 600, "", "c\0d"])
+def test_a_ledger_that_names_a_place_outside_or_an_impossible_one_is_refused(sums: Sums, name: str) -> None:
+    values = json.loads((sums.folder / LEDGER).read_text())
+    entry = values["stages"]["total"]
+    mark = entry["outputs"]["total/value"]
+    for stages in ({"total": entry | {"outputs": {name: mark}}}, {name: entry}):
+        (sums.folder / LEDGER).write_text(json.dumps(values | {"stages": stages}))
+        with pytest.raises(LoopError, match="impossible name"):
+            Ledger(sums.folder)
+
+
 def test_values_that_are_not_finite_stay_json(tmp_path: Path) -> None:
     Ledger(tmp_path).run(Stage("a", {}, lambda folder: {"x": float("nan")}, lambda folder: []))
     assert json.loads((tmp_path / LEDGER).read_text(), parse_constant=pytest.fail)["stages"]["a"]["result"] == {"x": None}

@@ -1,16 +1,21 @@
 """The models in the box load, fit the humanoid, and do what they are for."""
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 import torch
 
+from parc import models
 from parc.character import humanoid
 from parc.dataset.store import Dataset
 from parc.dataset.stroll import stroll
+from parc.errors import ParcError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.measure import measure_clips
-from parc.models import shipped_generator, shipped_motions, shipped_tracker
+from parc.models import FOLDER, HASHES, published_hashes, shipped_generator, shipped_motions, shipped_tracker
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 from parc.track.follow.runner import Runner
@@ -18,6 +23,27 @@ from parc.track.policy import load_actor
 
 GROUND = Terrain.flat((16, 8))
 ROUTE = TerrainPath(torch.tensor([[0.8, 1.2, 0.0], [5.2, 1.2, 0.0]]))
+
+
+def test_hashes_are_published_for_all_that_is_in_the_box_and_match() -> None:
+    """After models were replaced: `python -m parc.models.publish_hashes`."""
+    files = {f.relative_to(FOLDER).as_posix() for f in FOLDER.rglob("*") if f.suffix in (".safetensors", ".json")} - {HASHES}
+    assert published_hashes().keys() == files
+    for name, known in published_hashes().items():
+        data = (FOLDER / name).read_bytes()
+        assert known == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}, name
+
+
+def test_a_model_in_the_box_that_is_another_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bit of one weight, which loads as well as before."""
+    data = bytearray((FOLDER / "generator.safetensors").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "generator.safetensors").write_bytes(data)
+    (tmp_path / HASHES).write_bytes((FOLDER / HASHES).read_bytes())
+    monkeypatch.setattr(models, "FOLDER", tmp_path)
+    Generator.load(tmp_path / "generator.safetensors", humanoid())
+    with pytest.raises(ParcError, match="is not the published one"):
+        shipped_generator()
 
 
 def test_the_generator_walks_along_a_flat_path() -> None:

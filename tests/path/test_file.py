@@ -18,7 +18,7 @@ def test_a_path_comes_back_bit_for_bit(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is not a JSON file"),
+        ("{", "is not JSON"),
         ("[1, 2]", "is not a path file"),
         ('{"format": "other"}', "is not a path file"),
         ('{"format": "parc path", "version": 2, "nodes": []}', "has version 2, expected 1"),

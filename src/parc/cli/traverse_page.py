@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _PANEL_SECONDS = 0.75
 """s between the pictures of a film strip, about"""
 
+_FACTS = frozenset({"reached", "progress", "tries", "rounds", "survival", "files"})
+"""what a note of a crossing says, and hardly another JSON file of that name"""
+
 
 def write_outcome(
     result: "Traverse", route: "TerrainPath", character: "Character", out: Path, motions: Sequence[Path], seed: int, strip: bool
@@ -52,8 +55,11 @@ def write_outcome(
 def _remove_older(note: Path, files: Sequence[Path]) -> None:
     """What an earlier crossing wrote beside its note would otherwise pass for this one's."""
     try:
-        older = [note.parent / Path(file).name for file in json.loads(note.read_bytes())["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        facts = json.loads(note.read_bytes())
+        if not facts.keys() >= _FACTS:
+            return
+        older = [note.parent / Path(file).name for file in facts["files"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return
     for file in older:
         if file.stem == note.stem and file not in (*files, note):

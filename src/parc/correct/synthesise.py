@@ -26,7 +26,7 @@ from parc.correct.select import Selection, SelectSettings, select
 from parc.dataset.clip import Clip, Provenance
 from parc.dataset.edit import mirror, remove_hesitation
 from parc.dataset.store import DatasetWriter
-from parc.errors import ParcError, PathError, SettingsError
+from parc.errors import FormatError, ParcError, PathError, SettingsError
 from parc.generate.generator import Generator
 from parc.generate.rollout import RolloutSettings, roll_out
 from parc.metrics.batch import ClipBatch
@@ -34,6 +34,7 @@ from parc.path.path import TerrainPath
 from parc.path.plan import PlanSettings, plan_path, plan_random_path
 from parc.run.agree import agree
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_json
 from parc.run.workers import LOCAL, Workers
 from parc.terrain.course import parkour_park
 from parc.terrain.procedural import RandomBoxes, crowded_boxes, random_boxes, random_slice
@@ -218,10 +219,13 @@ def _marker(out: Path | str, unit: int) -> Path:
 
 def read_unit(out: Path | str, unit: int) -> dict[str, list[str]]:
     """What a finished unit gave."""
-    try:
-        return json.loads(_marker(out, unit).read_text())
-    except FileNotFoundError:
-        raise ParcError(f"unit {unit} of {out} is not done") from None
+    marker = _marker(out, unit)
+    if not marker.exists():
+        raise ParcError(f"unit {unit} of {out} is not done")
+    found = read_json(marker)
+    if not isinstance(found, dict) or not all(isinstance(found.get(key), list) for key in ("clips", "refused")):
+        raise FormatError(f"{marker} does not say what unit {unit} gave; move it away, and the unit is made again")
+    return found
 
 
 def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int, model: str) -> Clip:

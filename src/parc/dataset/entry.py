@@ -33,8 +33,10 @@ class ClipEntry:
         if len(self.size) != 2 or any(type(n) is not int or n < 1 for n in self.size):
             raise DatasetError(f"clip '{self.name}': the terrain's size is {self.size!r}, expected two positive whole numbers")
         for field in ("fps", "cell"):
-            if not isinstance(value := getattr(self, field), (int, float)) or not value > 0:
-                raise DatasetError(f"clip '{self.name}': {field} is {value!r}, expected a positive number")
+            if not isinstance(value := getattr(self, field), (int, float)) or not 0 < value < 1e9:
+                raise DatasetError(f"clip '{self.name}': {field} is {str(value)[:20]}, expected a positive number below 1e9")
+        if not isinstance(self.character, str):
+            raise DatasetError(f"clip '{self.name}': the character is no text")
         if type(self.loops) is not bool or type(self.has_bounds) is not bool:
             raise DatasetError(f"clip '{self.name}': loops and has_bounds must be true or false")
 

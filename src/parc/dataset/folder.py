@@ -23,6 +23,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.convert.load import READABLE, load_clip
 from parc.dataset.store import DatasetWriter
 from parc.errors import DatasetError, ParcError
+from parc.run.file_reading import first_line
 from parc.run.pool import worker_pool
 
 _ORIGINS = frozenset({"cmu", "sfu", "amass", "lafan", "mixamo", "humanoid3d", "sie"})
@@ -141,5 +142,7 @@ def _read(job: _Job, character: Character) -> Clip | str:
         clip = load_clip(job.path, character)
     except ParcError as error:
         return str(error)
+    except Exception as error:  # nothing in one file may end the import of the others
+        return f"{job.path.name} cannot be read ({type(error).__name__}: {first_line(error)})"
     provenance = clip.provenance if clip.provenance.skill else replace(clip.provenance, skill=job.skill)
     return replace(clip, name=job.name, provenance=provenance)

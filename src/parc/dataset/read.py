@@ -22,7 +22,7 @@ def read_clips(source: Path | str, character: Character) -> list[Clip]:
         return list(Dataset.open(source, character))
     if not source.is_dir():
         return [_read(source, source.stem, character)]
-    files = sorted(p for p in source.rglob("*") if p.suffix.lower() in READABLE)
+    files = sorted(p for p in source.rglob("*") if p.suffix.lower() in READABLE and p.is_file())
     if not files:
         raise DatasetError(f"{source} holds neither a data set nor files ending in {', '.join(READABLE)}")
     return [_read(file, file.relative_to(source).with_suffix("").as_posix(), character) for file in files]

@@ -24,9 +24,10 @@ from torch import Tensor
 
 from parc.dataset.clip import Clip
 from parc.dataset.entry import ClipEntry
-from parc.errors import DatasetError, ParcError
+from parc.errors import DatasetError, FormatError, ParcError
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
+from parc.run.file_reading import check_plain_file, reading
 from parc.terrain.terrain import Terrain
 
 FORMAT = "parc.clips"
@@ -68,10 +69,12 @@ class Shard:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         try:
+            if self.path.exists():
+                check_plain_file(self.path)
             with safe_open(self.path, framework="pt") as file:
                 metadata = file.metadata() or {}
                 self._tensors: dict[str, Tensor] = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError, RuntimeError) as error:
+        except (SafetensorError, OSError, RuntimeError, FormatError, ValueError, MemoryError) as error:
             if not self.path.exists():  # or no longer: the file is opened twice, and may go in between
                 raise FileNotFoundError(2, "no such file", str(self.path)) from None
             raise DatasetError(f"{self.path} is damaged or not a file of clips ({error})") from None
@@ -80,7 +83,8 @@ class Shard:
         self._cell = _starts([e.cells for e in self.entries])
         self._bound = _starts([e.cells * e.has_bounds for e in self.entries])
         self._node = _starts([e.path_nodes for e in self.entries])
-        self._check_sizes()
+        with reading(str(self.path), "file of clips", DatasetError):
+            self._check_sizes()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -130,12 +134,11 @@ class Shard:
         if FORMAT not in metadata:
             raise DatasetError(f"{self.path} is a safetensors file, but not one of clips")
         try:
-            header: Any = json.loads(metadata[FORMAT])
-            if header["version"] != VERSION:
-                raise DatasetError(f"it has version {header['version']}, this program reads {VERSION}")
-            entries = [ClipEntry.from_dict(value) for value in header["clips"]]
-        except (ValueError, TypeError, KeyError) as error:
-            raise DatasetError(f"{self.path}: the entries of its clips cannot be read ({error})") from None
+            with reading("the list of its clips", "list", DatasetError):
+                header: Any = json.loads(metadata[FORMAT])
+                if header["version"] != VERSION:
+                    raise DatasetError(f"it has version {str(header['version'])[:20]}, this program reads {VERSION}")
+                entries = [ClipEntry.from_dict(value) for value in header["clips"]]
         except DatasetError as error:
             raise DatasetError(f"{self.path}: {error}") from None
         if not entries:

@@ -27,7 +27,8 @@ from parc.generate.encoder import EncoderSettings, PaperEncoder
 from parc.generate.feature import FeatureLayout, RotationEncoding, Statistics
 from parc.generate.network import PAST_FRAMES, PrefixSettings, PrefixTransformer
 from parc.generate.schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, advance, sample
-from parc.run.checkpoint import fill, load_checkpoint, read_description, save_checkpoint
+from parc.run.checkpoint import check_room, fill, load_checkpoint, read_description, save_checkpoint
+from parc.run.file_reading import reading
 from parc.terrain.heightmap import HeightmapGrid
 
 KIND = "generator"
@@ -207,7 +208,14 @@ class Generator(nn.Module):
             )
         if not {"statistics.mean", "statistics.std"} <= tensors.keys():
             raise FormatError(f"{path} lacks the statistics of its features (statistics.mean and statistics.std)")
-        generator = cls(character, _settings_from(meta, path), Statistics(tensors["statistics.mean"], tensors["statistics.std"]))
+        statistics = Statistics(tensors["statistics.mean"], tensors["statistics.std"])
+        with reading(str(path), KIND):
+            settings = _settings_from(meta, path)
+            check_room(path, _least_weights(settings), tensors)
+            generator = cls(character, settings, statistics)
+        for name, values in (("mean", statistics.mean), ("std", statistics.std)):
+            if values.shape != (generator.layout.width,) or not values.isfinite().all():
+                raise FormatError(f"{path}: statistics.{name} is not {generator.layout.width} finite numbers")
         weights = {k.removeprefix("network."): v.float() for k, v in tensors.items() if k.startswith("network.")}
         fill(generator.network, weights, path)
         return generator.to(device).eval()
@@ -216,6 +224,17 @@ class Generator(nn.Module):
 def read_settings(path: Path | str) -> GeneratorSettings:
     """What the generator in a file is made of, without its weights."""
     return _settings_from(read_description(path), path)
+
+
+def _least_weights(settings: GeneratorSettings) -> int:
+    """Of the largest layers of such a network: no file of fewer weights can hold it."""
+    network = settings.network
+    sizes = {"width": network.width, "layers": network.layers, "heads": network.heads, "hidden": network.hidden}
+    for name, value in (*sizes.items(), ("future", settings.future)):
+        if type(value) is not int or value < 1:
+            raise SettingsError(f"{name} is {str(value)[:20]}, expected a whole number of at least 1")
+    a_layer = 4 * network.width**2 + 2 * network.width * network.hidden
+    return network.layers * a_layer + settings.future * network.width + network.width**2
 
 
 def _settings_from(meta: dict[str, Any], path: Path | str) -> GeneratorSettings:

@@ -27,6 +27,8 @@ from torch import Tensor
 
 from parc.errors import SettingsError
 
+_MOST_STEPS = 100_000
+
 
 class SamplerPlan(NamedTuple):
     levels: Tensor
@@ -48,8 +50,8 @@ class FlowSchedule:
     """share of training items at level 1 exactly, where sampling starts"""
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise SettingsError(f"the flow schedule has {self.steps} steps, expected at least 1")
+        if not 1 <= self.steps <= _MOST_STEPS:
+            raise SettingsError(f"the flow schedule has {self.steps} steps, expected 1 to {_MOST_STEPS}")
 
     def draw_levels(self, shape: tuple[int, ...], generator: torch.Generator | None, device: torch.device) -> Tensor:
         level = torch.rand(shape, generator=generator, device=device)
@@ -79,8 +81,10 @@ class DdpmSchedule:
     """d of the DDIM sampler"""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.stride <= self.diffusion_steps:
-            raise SettingsError(f"the DDIM stride is {self.stride}, expected 1 to K = {self.diffusion_steps}")
+        if not 1 <= self.stride <= self.diffusion_steps <= _MOST_STEPS:
+            raise SettingsError(
+                f"the DDIM stride is {self.stride}, expected 1 to K = {self.diffusion_steps}, and that at most {_MOST_STEPS}"
+            )
 
     def draw_levels(self, shape: tuple[int, ...], generator: torch.Generator | None, device: torch.device) -> Tensor:
         k = torch.randint(1, self.diffusion_steps + 1, shape, generator=generator, device=device)

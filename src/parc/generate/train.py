@@ -31,7 +31,7 @@ from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.dataset.read import read_clips
-from parc.errors import ParcError, SettingsError
+from parc.errors import FormatError, ParcError, SettingsError
 from parc.generate.generator import Generator, GeneratorSettings
 from parc.generate.network import PAST_FRAMES
 from parc.generate.table import STILL_COUNTS, FrameTable
@@ -253,6 +253,8 @@ def _save(trainer: Trainer, out: Path, settings: TrainSettings, elapsed: float) 
 
 def _restore(trainer: Trainer, path: Path, settings: TrainSettings) -> float:
     tensors, meta = load_checkpoint(path)
+    if not {"steps", "elapsed", "fingerprint"} <= meta.keys():
+        raise FormatError(f"{path} does not describe a training that could go on; move it away to begin anew")
     if meta.get("settings") != _identity(settings) or meta["fingerprint"] != trainer.generator.character.fingerprint:
         raise SettingsError(f"{path} is of a run with other settings; choose another folder")
     trainer.restore(tensors, meta["steps"])

@@ -16,9 +16,11 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.store import Dataset, DatasetWriter
+from parc.errors import FormatError
 from parc.loop.guard import GuardSettings, Verdict, judge_clips, refuse_surplus
 from parc.metrics.measure import mean_of, measure_clips
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_json
 
 DATASET, ADMISSION = "dataset", "admission.json"
 _CLIPS_PER_SHARD = 512
@@ -57,6 +59,16 @@ def admit(
     write_bytes_atomically(folder / ADMISSION, json.dumps(admission, indent=1).encode())
     write_all(folder / DATASET, everything, character)
     return admission
+
+
+def read_admission(folder: Path) -> dict[str, Any]:
+    """What `admit` wrote in a folder."""
+    file = folder / ADMISSION
+    found = read_json(file)
+    is_whole = isinstance(found, dict) and isinstance(found.get("joined"), list) and isinstance(found.get("clips"), int)
+    if not is_whole or not isinstance(found.get("refused"), dict) or not isinstance(found.get("minutes"), int | float):
+        raise FormatError(f"{file} does not say which clips joined; move it away, and the stage is done again")
+    return found
 
 
 def write_all(out: Path, clips: Sequence[Clip], character: Character) -> None:

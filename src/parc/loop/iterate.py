@@ -54,7 +54,7 @@ from parc.correct.synthesise import synthesise
 from parc.dataset.store import Dataset, DatasetWriter
 from parc.generate.generator import Generator
 from parc.generate.train import GENERATOR_FILE
-from parc.loop.admit import ADMISSION, DATASET, admit
+from parc.loop.admit import ADMISSION, DATASET, admit, read_admission
 from parc.loop.guard import GuardSettings
 from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked, refusal
 from parc.loop.machines import Machines
@@ -66,6 +66,7 @@ from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
 from parc.mocap.vary_set import vary_dataset
 from parc.record.record import RecordSettings, record_dataset
 from parc.run.atomic import remove_leftovers, write_bytes_atomically
+from parc.run.file_reading import read_json
 from parc.run.workers import Workers, WorkersState
 from parc.track.followed import shares_followed
 from parc.track.train import ACTOR, CHECKPOINT
@@ -252,7 +253,9 @@ class _Run:
             clips = list(Dataset.open(generated, self.character))
             shares = shares_followed(policy, clips, self.character, self.device, threads=plan.training.threads) if clips else {}
             write_bytes_atomically(file, json.dumps(shares, indent=1).encode())
-        shares = json.loads(file.read_bytes())
+        shares = read_json(file)
+        if not isinstance(shares, dict) or not all(isinstance(share, int | float) for share in shares.values()):
+            raise LoopError(f"{file} is damaged; move it away, and it is made again")
         return frozenset(name for name, share in shares.items() if share < plan.least_followed)
 
     def _recording(self, i: int, settings: RecordSettings, threads: int, generated: Path, tracker: Path) -> Path:
@@ -295,7 +298,7 @@ class _Run:
             return {"clips": admission["clips"], **counts, "surplus": admission["surplus"], "warning": admission["warning"]}
 
         self._do(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)])
-        return json.loads((self._place(i, "dataset") / ADMISSION).read_bytes())
+        return read_admission(self._place(i, "dataset"))
 
     def _do(
         self,

@@ -308,6 +308,8 @@ def _read(file: Path) -> dict[str, StageEntry]:
         values = read_json(file)
         if values["schema"] != SCHEMA:
             raise LoopError(f"{file} has schema {values['schema']!r}, this program reads {SCHEMA}")
+        for name in values["stages"]:
+            _check_place(name)
         return {name: _entry(entry) for name, entry in values["stages"].items()}
     except (FormatError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoopError(f"{file} is damaged ({error!r}); move it away, and add --over-again to do all stages over") from None
@@ -319,6 +321,13 @@ def _entry(values: dict[str, Any]) -> StageEntry:
     if not is_number or not isinstance(entry.inputs, dict) or not isinstance(entry.result, dict):
         raise TypeError("a stage's entry holds values of the wrong type")
     for name in entry.outputs:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise ValueError(f"an output lies outside the run: {name[:60]!r}")
+        _check_place(name)
     return entry
+
+
+def _check_place(name: str) -> None:
+    """Of a stage or an output: a path below the run's folder that a system takes."""
+    parts = Path(name).parts
+    is_long = len(name.encode(errors="replace")) > 1000 or any(len(part.encode(errors="replace")) > 255 for part in parts)
+    if not parts or is_long or ".." in parts or Path(name).is_absolute() or not name.isprintable():
+        raise ValueError(f"a stage or an output of an impossible name: {name[:60]!r}")

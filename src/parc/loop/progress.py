@@ -5,16 +5,18 @@ expects; of the one going on, what it has spent times (1 - share) / share, with 
 units say is used up.
 """
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parc.correct.synthesise import read_unit
+from parc.errors import FormatError
 from parc.generate.train import METRICS_FILE
 from parc.loop.iterate import RUN, WORKERS
 from parc.loop.ledger import Ledger, LoopError, StageEntry, time_spent, working_process
 from parc.loop.outline import stages_of
+from parc.run.file_reading import read_json, reading
 from parc.run.log import read_metrics
 from parc.track.train import METRICS
 
@@ -47,24 +49,35 @@ def read_run(folder: Path | str) -> dict[str, Any]:
     """run.json: settings and sources of a run."""
     file = Path(folder) / RUN
     try:
-        run = json.loads(file.read_bytes())
+        if not file.exists():
+            raise LoopError(f"{folder} holds no run; `parc loop {folder}` begins one")
+        run = read_json(file)
         if not _is_run(run):
-            raise ValueError("settings and sources of a run were expected")
+            raise FormatError("settings and sources of a run were expected")
         return run
-    except FileNotFoundError:
-        raise LoopError(f"{folder} holds no run; `parc loop {folder}` begins one") from None
-    except (OSError, ValueError) as error:
+    except FormatError as error:
         raise LoopError(f"{file} cannot be read ({error})") from None
 
 
 def _is_run(run: Any) -> bool:
     if not isinstance(run, dict) or not isinstance(run.get("sources"), dict) or not isinstance(run.get("settings"), dict):
         return False
-    return {"name", "plans", "iterations", "physics_correction", "seed"} <= run["settings"].keys()
+    settings, sources = run["settings"], run["sources"]
+    kinds = {"name": str, "plans": list, "iterations": int, "physics_correction": bool, "seed": int}
+    if not all(isinstance(settings.get(key), kind) for key, kind in kinds.items()):
+        return False
+    if not 1 <= settings["iterations"] <= 10**6 or not isinstance(settings.get("minutes"), int | float | None):
+        return False
+    return all(path is None or isinstance(path, str) for path in sources.values())
 
 
 def read_progress(folder: Path | str) -> Progress:
     folder = Path(folder)
+    with reading(f"the run in {folder}", "run", LoopError):
+        return _read_progress(folder)
+
+
+def _read_progress(folder: Path) -> Progress:
     settings = read_run(folder)["settings"]
     stages = Ledger(folder).stages
     process = working_process(folder)
@@ -92,9 +105,10 @@ def read_progress(folder: Path | str) -> Progress:
 
 def _workers(folder: Path) -> dict[str, Any] | None:
     try:
-        return json.loads((folder / WORKERS).read_bytes())
-    except FileNotFoundError:
+        found = read_json(folder / WORKERS)
+    except FormatError:  # none, or gone in between
         return None
+    return found if isinstance(found, dict) and {"done", "running", "machines", "lost"} <= found.keys() else None
 
 
 def _key(i: int, stage: str) -> str:
@@ -138,7 +152,7 @@ def _share(folder: Path, plan: dict[str, Any], stage: str) -> float:
             return _ratio(rows, "iteration", budget["iterations"])
         return _ratio(rows, "seconds", budget["seconds"])
     if stage == "synthesis":
-        clips = sum(len(json.loads(f.read_bytes())["clips"]) for f in (folder / "units").glob("*.json"))
+        clips = sum(len(read_unit(folder, int(f.stem))["clips"]) for f in (folder / "units").glob("[0-9]*.json"))
         return clips / max(plan["synthesis"]["clips"], 1)
     return 0.0
 

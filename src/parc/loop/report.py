@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from parc.dataset.store import Dataset
-from parc.loop.admit import ADMISSION, DATASET
+from parc.loop.admit import DATASET, read_admission
 from parc.loop.ledger import Ledger
 from parc.loop.progress import read_run
 from parc.run.atomic import write_bytes_atomically
@@ -30,7 +30,7 @@ def gather_report(folder: Path | str) -> dict[str, Any]:
         entry = ledger.stages.get(f"iteration-{i:02d}/dataset")
         if entry is None or not entry.is_done:
             break
-        admission = json.loads((folder / f"iteration-{i:02d}" / "dataset" / ADMISSION).read_bytes())
+        admission = read_admission(folder / f"iteration-{i:02d}" / "dataset")
         iterations.append({"iteration": i, **admission, "lineage": _lineage(folder, i, admission["joined"])})
     made = "recording" if settings["physics_correction"] else "synthesis"
     counts = [ledger.stages[f"iteration-{it['iteration']:02d}/{made}"].result for it in iterations]

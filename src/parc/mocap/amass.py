@@ -5,15 +5,16 @@ scales to the character's legs anyway, so the mean skeleton stands in for everyb
 few per cent, joint angles not at all. The file's world has z up.
 """
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from parc.dataset.convert.array_file import parse_arrays
 from parc.errors import FormatError
 from parc.mocap.source import SourceMotion
+from parc.run.file_reading import read_bytes
 
 JOINTS = (
     "pelvis", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2", "left_ankle", "right_ankle", "spine3",
@@ -40,11 +41,12 @@ def read_amass(path: Path | str) -> SourceMotion:
         if key not in arrays:
             raise FormatError(f"{path.name}: an SMPL motion needs 'poses' and 'trans', this file has {', '.join(arrays)}")
     rate = next((arrays[k] for k in ("mocap_framerate", "mocap_frame_rate", "fps") if k in arrays), None)
-    if rate is None or rate.size != 1:
+    if rate is None or rate.size != 1 or rate.dtype.kind not in "biuf":
         raise FormatError(f"{path.name}: has no frame rate ('mocap_framerate')")
     poses, trans = arrays["poses"], arrays["trans"]
     needed = 3 * len(JOINTS)
-    if poses.ndim != 2 or poses.shape[1] < needed or trans.shape != (len(poses), 3):
+    are_numbers = poses.dtype.kind in "iuf" and trans.dtype.kind in "iuf"
+    if not are_numbers or poses.ndim != 2 or poses.shape[1] < needed or trans.shape != (len(poses), 3):
         raise FormatError(
             f"{path.name}: poses are {list(poses.shape)} and trans {list(trans.shape)}, expected [T, {needed}+] and [T, 3]"
         )
@@ -57,21 +59,7 @@ def read_amass(path: Path | str) -> SourceMotion:
 
 def load_arrays(path: Path) -> dict[str, NDArray]:
     """The arrays in an .npz or .npy file, without unpickling anything; arrays of objects are left out."""
-    try:
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return {"positions": content}
-        arrays = {}
-        for key in content.files:
-            try:
-                arrays[key] = content[key]
-            except ValueError:
-                continue
-        return arrays
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        raise FormatError(f"{path.name} is not a readable array file") from None
+    return parse_arrays(read_bytes(path), path.name)
 
 
 def _forward(axis_angle: NDArray[np.float64], trans: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

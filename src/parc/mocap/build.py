@@ -27,7 +27,7 @@ from parc.character.character import Character
 from parc.dataset.clip import Provenance
 from parc.dataset.convert.load import load_clip, save_clip
 from parc.dataset.store import Dataset, DatasetWriter
-from parc.errors import DatasetError, ParcError
+from parc.errors import DatasetError, FormatError, ParcError
 from parc.mocap.calibrate import Calibration, calibrate
 from parc.mocap.pipeline import MocapSettings, make_clip
 from parc.mocap.quality import QualityLimits
@@ -36,6 +36,7 @@ from parc.mocap.report import BuildReport, RowResult, add_to_report, read_report
 from parc.mocap.row_key import row_keys
 from parc.mocap.shortlist import ShortlistRow, read_shortlist
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_json
 from parc.run.pool import worker_pool
 
 
@@ -154,7 +155,7 @@ def _calibrations(
     path: Path,
 ) -> dict[str, Calibration]:
     """Of the subjects of rows to do; those known from takes that are still the same are kept."""
-    stored = json.loads(path.read_text()) if path.exists() else {}
+    stored = _stored_calibrations(path)
     wanted = {_subject(row) for row in todo}
     groups: dict[str, list[tuple[ShortlistRow, Path]]] = {subject: [] for subject in sorted(wanted)}
     for row in rows:
@@ -175,6 +176,22 @@ def _calibrations(
         subject: Calibration(value["leg"], value["toe_drop"], tuple(value["slope"]))
         for subject, value in stored.items()
         if subject in wanted
+    }
+
+
+def _stored_calibrations(path: Path) -> dict[str, dict]:
+    """Those that can be read; others are found again."""
+    try:
+        stored = read_json(path) if path.exists() else {}
+    except FormatError:
+        return {}
+    if not isinstance(stored, dict):
+        return {}
+    kinds = {"leg": float, "toe_drop": float, "slope": list, "takes": list}
+    return {
+        subject: value
+        for subject, value in stored.items()
+        if isinstance(value, dict) and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
     }
 
 

@@ -15,16 +15,15 @@ from parc.dataset.convert.bvh_file import POSITIONS, Bvh
 from parc.dataset.convert.bvh_file import parse_bvh as parse_text
 from parc.errors import FormatError
 from parc.mocap.source import SourceMotion
+from parc.run.file_reading import read_bytes
 
 
 def read_bvh(path: Path | str) -> SourceMotion:
     """The motion in a file, in the file's units and axes; the subject is what stands before the first '_' of its name."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8", errors="strict")
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError):
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError:
         raise FormatError(f"{path.name} is not a text file") from None
     return parse_bvh(text, path.name)
 
@@ -35,22 +34,23 @@ def parse_bvh(text: str, file: str) -> SourceMotion:
     names = [joint.name for joint in bvh.joints]
     parents = [joint.parent for joint in bvh.joints]
     pos, rot = _forward(bvh)
+    ends, end_rot = [pos], [rot]
     for j, joint in enumerate(bvh.joints):
         if joint.end is None:
             continue
         names.append(f"{joint.name}_end")
         parents.append(j)
-        end = pos[:, j] + rot[:, j] @ np.asarray(joint.end)
-        pos, rot = np.concatenate([pos, end[:, None]], 1), np.concatenate([rot, rot[:, j : j + 1]], 1)
-    fps = 1.0 / bvh.frame_time
+        ends.append((pos[:, j] + rot[:, j] @ np.asarray(joint.end))[:, None])
+        end_rot.append(rot[:, j : j + 1])
+    fps = bvh.fps
     return SourceMotion(
         name=name,
         joints=tuple(names),
         parents=tuple(parents),
-        pos=pos,
+        pos=np.concatenate(ends, 1),
         fps=float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps,
         subject=name.split("_")[0],
-        rot=rot,
+        rot=np.concatenate(end_rot, 1),
         file=file,
     )
 

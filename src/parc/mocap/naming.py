@@ -19,13 +19,13 @@ also be called as the character calls the body that begins there: left_shin is l
 
 import csv
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from parc.errors import FormatError
+from parc.run.file_reading import MOST_TEXT, parse_json, read_bytes
 
 SIDES = ("left", "right")
 _TRUNK_WORDS = {
@@ -96,12 +96,10 @@ def load_naming(path: Path | str) -> dict[str, str]:
     passed over)."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bytes(path, MOST_TEXT).decode("utf-8-sig")
+        table = _csv_table(text, path.name) if path.suffix.lower() == ".csv" else _json_table(text, path.name)
+    except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path.name} is not a readable naming table ({error})") from None
-    table = _csv_table(text, path.name) if path.suffix.lower() == ".csv" else _json_table(text, path.name)
     if not table:
         raise FormatError(f"{path.name}: the naming table is empty")
     unknown = next((word for word in table if place_called(word) is None), None)
@@ -112,8 +110,8 @@ def load_naming(path: Path | str) -> dict[str, str]:
 
 def _json_table(text: str, name: str) -> dict[str, str]:
     try:
-        table = json.loads(text)
-    except ValueError as error:
+        table = parse_json(text, name)
+    except FormatError as error:
         raise FormatError(f"{name} is not a JSON naming table ({error})") from None
     if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
         raise FormatError(f"{name}: a naming table is an object of places and joint names")

@@ -43,11 +43,17 @@ def read_positions(path: Path | str, joints: tuple[str, ...] | None = None, fps:
     joints = joints or _stored_names(arrays) or _BY_COUNT.get(pos.shape[1]) or tuple(map(str, range(pos.shape[1])))
     if len(joints) != pos.shape[1]:
         raise FormatError(f"{file.name}: {len(joints)} joint names given for {pos.shape[1]} joints")
-    rate = fps or next((float(arrays[k]) for k in ("fps", "mocap_framerate", "frame_rate") if k in arrays), None)
+    rate = fps or next((_rate(arrays[k], file.name) for k in ("fps", "mocap_framerate", "frame_rate") if k in arrays), None)
     if rate is None:
         raise FormatError(f"{file.name}: has no frame rate; give one (--fps, or true_fps on a shortlist)")
     subject, told_as = path.parent.name, f"{path.name}/{file.name}" if path.is_dir() else path.name
     return SourceMotion(path.stem, tuple(joints), (-1,) * len(joints), pos.astype(np.float64), rate, subject, file=told_as)
+
+
+def _rate(array: NDArray, name: str) -> float:
+    if array.size != 1 or array.dtype.kind not in "biuf":
+        raise FormatError(f"{name}: the frame rate is an array of {array.dtype} {list(array.shape)}, expected one number")
+    return float(array.reshape(()))
 
 
 def _only_file(folder: Path) -> Path:

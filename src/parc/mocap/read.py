@@ -22,6 +22,7 @@ from parc.mocap.check import Axis, upright
 from parc.mocap.landmark import Landmarks, landmarks_of, landmarks_of_motion
 from parc.mocap.positions import read_positions
 from parc.mocap.source import SourceMotion
+from parc.run.file_reading import reading
 
 OURS = (".txt", ".pkl", ".motion")
 """files of motions that are a character's already"""
@@ -52,6 +53,11 @@ class Take:
 def read_take(path: Path | str, character: Character, settings: ReadSettings = ReadSettings()) -> Take:
     """The landmarks in a file; `character` is needed for motions that are one's already."""
     path = Path(path)
+    with reading(path.name):
+        return _read_take(path, character, settings)
+
+
+def _read_take(path: Path, character: Character, settings: ReadSettings) -> Take:
     if path.suffix.lower() in OURS or (path.suffix.lower() == ".npz" and path.is_file() and "qpos" in load_arrays(path)):
         clip = load_clip(path, character)
         landmarks = landmarks_of_motion(character, clip.motion, path.stem)

@@ -69,15 +69,15 @@ def write_report(path: Path, results: Iterable[RowResult]) -> None:
 
 
 def read_report(path: Path) -> dict[str, RowResult]:
-    """The last line of each name; a line cut off by a kill does not count."""
+    """The last line of each name; a line that is cut off or damaged does not count."""
     done: dict[str, RowResult] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             values: dict[str, Any] = json.loads(line)
-        except ValueError:
+            listed = {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}
+            done[values["name"]] = RowResult(**(values | listed))
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
-        listed = {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}
-        done[values["name"]] = RowResult(**(values | listed))
     return done
 
 

@@ -26,6 +26,7 @@ from parc.mocap.check import Axis, unit_in_metres
 from parc.mocap.naming import load_naming
 from parc.mocap.read import ReadSettings
 from parc.run.file_names import check_label
+from parc.run.file_reading import MOST_TEXT, read_bytes
 
 _NEEDED = ("source", "skill")
 
@@ -50,15 +51,13 @@ def read_shortlist(path: Path | str, naming: Mapping[str, str] | None = None) ->
     """`naming` is for rows that name no table of their own."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin their files with a byte order mark
+        text = read_bytes(path, MOST_TEXT).decode("utf-8-sig")  # spreadsheets begin their files with a byte order mark
         header = text.splitlines()[0] if text else ""
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if header.count(";") > header.count(",") else ",")
         columns = [column.strip() for column in reader.fieldnames or []]
         reader.fieldnames = columns
         records = list(reader)
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path.name} is not a readable CSV file ({error})") from None
     missing = [c for c in _NEEDED if c not in columns]
     if missing:

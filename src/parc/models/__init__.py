@@ -3,13 +3,20 @@
 generator.safetensors is the motion generator, tracker.safetensors the tracking policy with its physical contract, and
 critic.safetensors the tracker's value function, for training on and for the choice among plans in `parc traverse` and `live`.
 motions/ is a data set that a tracker has recorded in simulation: where a loop starts if it is given no other.
+
+hashes.json publishes size and SHA-256 of all of them. A model is compared with it before it is used for the first time in a
+process; `parc verify` compares the files of others in the same way with the hashes they hold themselves.
 """
 
+import hashlib
+import json
+from functools import cache
 from pathlib import Path
 
 from parc.errors import ParcError
 
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent
+HASHES = "hashes.json"
 
 
 def shipped_generator() -> Path:
@@ -17,17 +24,43 @@ def shipped_generator() -> Path:
 
 
 def shipped_tracker() -> Path:
+    """With its critic beside it."""
+    if (FOLDER / "critic.safetensors").is_file():
+        _shipped("critic")
     return _shipped("tracker")
 
 
 def shipped_motions() -> Path | None:
     """The data set in the box, if there is one."""
-    folder = _FOLDER / "motions"
-    return folder if (folder / "index.json").is_file() else None
+    folder = FOLDER / "motions"
+    if not (folder / "index.json").is_file():
+        return None
+    for file in (folder / "index.json", *sorted(folder.glob("shard-*.safetensors"))):
+        check_published(file, file.stat().st_mtime_ns)
+    return folder
+
+
+@cache
+def published_hashes() -> dict[str, dict]:
+    """{file below this folder: {"bytes": 9445730, "sha256": ".."}}"""
+    return json.loads((FOLDER / HASHES).read_bytes())
 
 
 def _shipped(name: str) -> Path:
-    file = _FOLDER / f"{name}.safetensors"
+    file = FOLDER / f"{name}.safetensors"
     if not file.is_file():
         raise ParcError(f"this installation has no {name} model ({file.name}); name a file of your own")
+    check_published(file, file.stat().st_mtime_ns)
     return file
+
+
+def described(file: Path) -> dict:
+    """What hashes.json says of a file."""
+    return {"bytes": file.stat().st_size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
+@cache
+def check_published(file: Path, changed: int) -> None:
+    """Refuse a file in the box that is not the published one; `changed`: when it was last, so that it is looked at again."""
+    if described(file) != published_hashes().get(file.relative_to(FOLDER).as_posix()):
+        raise ParcError(f"{file} is not the published one: the installation is damaged; install parc again")

@@ -16,6 +16,8 @@ from parc.character.character import Character
 from parc.character.kinematics import BodyPose, forward_kinematics
 from parc.errors import MotionError
 
+MOST_FPS = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Motion:
@@ -50,8 +52,8 @@ class Motion:
         for name, quaternions in (("root_rot", self.root_rot), ("joint_rot", self.joint_rot)):
             if quaternions.numel() and (quaternions.norm(dim=-1) - 1).abs().max() > 1e-2:
                 raise MotionError(f"{name} holds quaternions that are not of unit length")
-        if not self.fps > 0:
-            raise MotionError(f"fps is {self.fps}, expected a positive number")
+        if not 0 < self.fps <= MOST_FPS:
+            raise MotionError(f"fps is {str(self.fps)[:20]}, expected a positive number up to {MOST_FPS}")
 
     def __len__(self) -> int:
         return self.root_pos.shape[0]

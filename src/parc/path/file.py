@@ -11,6 +11,7 @@ import torch
 from parc.errors import FormatError, PathError
 from parc.path.path import TerrainPath
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_json
 
 FORMAT = "parc path"
 VERSION = 1
@@ -23,19 +24,14 @@ def save_path(path: TerrainPath, file: Path | str) -> None:
 
 
 def load_path(file: Path | str) -> TerrainPath:
-    try:
-        content = json.loads(Path(file).read_bytes())
-    except OSError as error:
-        raise FormatError(f"the path file {file} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise FormatError(f"{file} is not a JSON file") from None
+    content = read_json(file)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(f'{file} is not a path file, expected a JSON object with "format": "{FORMAT}"')
     if content.get("version") != VERSION:
         raise FormatError(f"{file} has version {content.get('version')}, expected {VERSION}")
     try:
         return TerrainPath(torch.tensor(content.get("nodes"), dtype=torch.float32))
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError):
         raise FormatError(f"the nodes of {file} are not a list of [x, y, z] numbers") from None
     except PathError as error:
         raise FormatError(f"{file}: {error}") from None

@@ -23,7 +23,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.store import Dataset, DatasetWriter
-from parc.errors import DatasetError, ParcError, SettingsError
+from parc.errors import DatasetError, FormatError, ParcError, SettingsError
 from parc.metrics.measure import measure_clips
 from parc.motion import edit as motion_edit
 from parc.record.accept import AcceptSettings, judge, trusted
@@ -32,6 +32,7 @@ from parc.record.clip import mirrored_clip, path_progress, recorded_clip
 from parc.record.report import ClipOutcome, Fate, RecordReport
 from parc.record.stretch import Stretch, StretchSettings, choose_stretches
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_json, reading
 from parc.run.workers import LOCAL, Workers
 from parc.track.follow.runner import Runner
 from parc.track.nearness import near_ground
@@ -103,7 +104,7 @@ def record_dataset(
         outcomes: list[ClipOutcome] = []
         for marker in markers:
             if marker.exists():
-                outcomes += [ClipOutcome.from_dict(row) for row in json.loads(marker.read_bytes())]
+                outcomes += _read_outcomes(marker)
                 continue
             done, recordings = next(made)
             writer.append([clip for clip in recordings if clip.name not in writer])
@@ -284,9 +285,20 @@ def _claim(
             )
         write_bytes_atomically(file, json.dumps(mine, indent=1).encode())
         return
-    theirs = json.loads(file.read_bytes())
+    theirs = read_json(file)
+    if not isinstance(theirs, dict):
+        raise FormatError(f"{file} does not say what is recorded beside it; choose another folder")
     if wrong := _differing(mine, theirs):
         raise DatasetError(f"{out} holds another recording (other {', '.join(wrong)}); choose another folder")
+
+
+def _read_outcomes(marker: Path) -> list[ClipOutcome]:
+    told = f"{marker} does not say what became of its clips; move it away, and they are recorded again"
+    with reading(told, "unit"):
+        rows = read_json(marker)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise FormatError(told)
+        return [ClipOutcome.from_dict(row) for row in rows]
 
 
 def _differing(mine: dict, theirs: dict) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from parc.errors import FormatError, SettingsError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_json
 
 
 def agree(file: Path, wanted: dict[str, Any]) -> None:
@@ -15,9 +16,9 @@ def agree(file: Path, wanted: dict[str, Any]) -> None:
         write_bytes_atomically(file, text.encode())
         return
     try:
-        found, wanted = json.loads(file.read_bytes()), json.loads(text)
+        found, wanted = read_json(file), json.loads(text)
         other = [name for name, value in wanted.items() if found[name] != value]
-    except (ValueError, KeyError, TypeError):
+    except (FormatError, KeyError, TypeError, IndexError):
         raise FormatError(f"{file} does not say how what is beside it was made") from None
     if other:
         raise SettingsError(f"{file.parent} was begun otherwise ({' and '.join(other)}); choose another folder")

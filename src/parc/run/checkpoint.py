@@ -1,23 +1,27 @@
 """Checkpoints: named tensors and a JSON description in one safetensors file, replaced in one step.
 
 The description travels in the file's header under the key `parc`, so a checkpoint can be inspected without reading its
-tensors and cannot be separated from them.
+tensors and cannot be separated from them. With it goes a hash over itself and all tensors, names, types and shapes included,
+which is compared whenever the tensors are read. Older files have none.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from parc.errors import FormatError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import check_plain_file, parse_json, reading
 
-_KEY = "parc"
+_KEY, _HASH = "parc", "sha256"
 
 
 def save_checkpoint(path: Path | str, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
@@ -25,18 +29,51 @@ def save_checkpoint(path: Path | str, tensors: dict[str, Tensor], meta: dict[str
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     on_cpu = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
-    write_bytes_atomically(path, save(on_cpu, metadata={_KEY: json.dumps(meta)}))
+    described = meta | {_HASH: content_hash(on_cpu, meta)}
+    write_bytes_atomically(path, save(on_cpu, metadata={_KEY: json.dumps(described)}))
 
 
 def load_checkpoint(path: Path | str, device: str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:
-    with _opened(path, device) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, _description(path, file.metadata())  # noqa: SIM118
+    """Tensors and description; refuses a file that does not have the hash it was written with."""
+    with _opened(path, "cpu") as file:
+        description = _description(path, file.metadata())
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        written = description.pop(_HASH, None)
+        if written is not None and written != content_hash(tensors, description):
+            raise FormatError(f"{path} is damaged or was changed: its content does not have the hash that it was written with")
+        return {name: tensor.to(device) for name, tensor in tensors.items()}, description
 
 
 def read_description(path: Path | str) -> dict[str, Any]:
     """Only the description of a checkpoint."""
     with _opened(path, "cpu") as file:
-        return _description(path, file.metadata())
+        description = _description(path, file.metadata())
+        description.pop(_HASH, None)
+        return description
+
+
+def has_hash(path: Path | str) -> bool:
+    """Whether a checkpoint can be checked against itself."""
+    with _opened(path, "cpu") as file:
+        return _HASH in _description(path, file.metadata())
+
+
+def content_hash(tensors: dict[str, Tensor], meta: dict[str, Any]) -> str:
+    """Of tensors on the CPU and of their description, whatever the order of either."""
+    total = hashlib.sha256(json.dumps(json.loads(json.dumps(meta)), sort_keys=True).encode())  # as it comes back from a file
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        total.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        if tensor.numel():
+            total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return total.hexdigest()
+
+
+def check_room(path: Path | str, weights: float, tensors: dict[str, Tensor]) -> None:
+    """Refuse a description of more weights than the file holds, before a network of that size is made."""
+    held = sum(tensor.numel() for tensor in tensors.values())
+    if not 0 <= weights <= held:
+        raise FormatError(f"{path} describes a network of {weights:.4g} weights or more and holds {held}")
 
 
 def fill(module: nn.Module, weights: dict[str, Tensor], path: Path | str) -> None:
@@ -55,22 +92,21 @@ def fill(module: nn.Module, weights: dict[str, Tensor], path: Path | str) -> Non
 def _opened(path: Path | str, device: str) -> Iterator[Any]:
     if Path(path).is_dir():
         raise FormatError(f"{path} is a folder; name the .safetensors file in it")
-    if not Path(path).is_file():
+    if not Path(path).exists():
         raise FormatError(f"there is no checkpoint at {path}")
-    try:
-        with safe_open(str(path), framework="pt", device=device) as file:
-            yield file
-    except SafetensorError as error:
-        raise FormatError(f"{path} is not a safetensors file, or is damaged: {error}") from error
+    check_plain_file(path)
+    with reading(str(path), "checkpoint"):
+        try:
+            with safe_open(str(path), framework="pt", device=device) as file:
+                yield file
+        except SafetensorError as error:
+            raise FormatError(f"{path} is not a safetensors file, or is damaged: {error}") from error
 
 
 def _description(path: Path | str, header: dict[str, str] | None) -> dict[str, Any]:
     if not header or _KEY not in header:
         raise FormatError(f"{path} was not written by parc: its header has no '{_KEY}' entry")
-    try:
-        description = json.loads(header[_KEY])
-    except ValueError as error:
-        raise FormatError(f"the '{_KEY}' entry in the header of {path} is no JSON: {error}") from None
+    description = parse_json(header[_KEY], f"the '{_KEY}' entry in the header of {path}")
     if not isinstance(description, dict):
         raise FormatError(f"the '{_KEY}' entry in the header of {path} is no JSON object")
     return description

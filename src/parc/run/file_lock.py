@@ -39,11 +39,12 @@ class FolderLock:
             self._file.close()
             raise LockHeldError(held.partition("\n")[0] or "unknown")
         self.found = _text(self._file).partition("\n")[2]
-        self.note(self.found)
+        self._write(f"{os.getpid()}\n{self.found}" if self.found else str(os.getpid()))
 
     def note(self, text: str) -> None:
         """Replace what is noted, and flush it to the disk."""
-        self._write(f"{os.getpid()}\n{text}" if text else str(os.getpid()))
+        self._write(f"{os.getpid()}\n{text}")
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Nothing is noted any more: the work is whole."""
@@ -59,7 +60,6 @@ class FolderLock:
         self._file.truncate(0)
         self._file.write(text.encode())
         self._file.flush()
-        os.fsync(self._file.fileno())
 
 
 def lock_holder(path: Path) -> str | None:

@@ -78,7 +78,7 @@ def reading(name: str, kind: str = "file", error: type[ParcError] = FormatError)
     except RecursionError:
         raise error(f"{name} is nested too deeply to be read") from None
     except Exception as problem:
-        raise error(f"{name} is not a readable {kind} ({type(problem).__name__}: {first_line(problem)})") from problem
+        raise error(f"{name} is damaged or not a readable {kind} ({type(problem).__name__}: {first_line(problem)})") from problem
 
 
 def first_line(error: BaseException, longest: int = 120) -> str:

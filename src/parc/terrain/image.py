@@ -5,6 +5,7 @@ x to the right and y up. Written images have 16 bits: over 4 m a step of 0.06 mm
 """
 
 import io
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +15,15 @@ import torch
 
 from parc.errors import FormatError, TerrainError
 from parc.run.atomic import write_bytes_atomically
-from parc.terrain.terrain import CELL, Terrain
+from parc.run.file_reading import first_line, read_bytes, reading
+from parc.terrain.terrain import CELL, MOST_CELLS, Terrain
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+FORMATS = ("PNG", "JPEG", "TIFF")
+"""that are read, whatever the file is called: others would hand it to programs outside (PostScript to Ghostscript)"""
 
 
 @dataclass(frozen=True)
@@ -38,13 +44,16 @@ def read_image(path: Path | str, settings: ImageHeights = DEFAULT_IMAGE) -> Terr
     from PIL import Image  # here, because training machines have no image library
 
     path = Path(path)
-    if not path.is_file():
+    if not path.exists():
         raise FormatError(f"there is no image '{path}'")
+    data = read_bytes(path)
     try:
-        with Image.open(path) as image:
+        with reading(f"'{path}'", "image"), Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            if math.prod(image.size) > MOST_CELLS:
+                raise FormatError(f"'{path}' has {image.width} x {image.height} pixels, {MOST_CELLS} are the most")
             grey = _grey_levels(image)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
-        raise FormatError(f"'{path}' cannot be read as an image: {problem}") from problem
+    except OSError as problem:  # Pillow's word for what it cannot decode
+        raise FormatError(f"'{path}' cannot be read as an image: {first_line(problem)}") from problem
     low, high = settings.height
     heights = low + (high - low) * grey[::-1].T
     return Terrain(torch.from_numpy(np.ascontiguousarray(heights, np.float32)), torch.zeros(2), settings.cell)

@@ -5,6 +5,7 @@ a triangle where its foot (x, y) lies in the triangle's shadow, so all that is n
 samples under each triangle's bounding box; no ray-tracing library.
 """
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,14 @@ import torch
 
 from parc.errors import FormatError, TerrainError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import first_line, read_bytes, reading
 from parc.terrain.terrain import CELL, Terrain
 
 MESH_SUFFIXES = (".obj", ".stl", ".ply", ".glb")
 _MOST_SAMPLES = 1 << 26
 _TESTS_AT_ONCE = 1 << 20
+_MOST_TESTS = 1 << 30
+"""of a ray with a triangle: about a minute"""
 
 
 @dataclass(frozen=True)
@@ -49,15 +53,19 @@ def read_mesh(path: Path | str, settings: MeshSampling = DEFAULT_MESH) -> Terrai
     path = Path(path)
     if path.suffix.lower() not in MESH_SUFFIXES:
         raise FormatError(f"'{path.name}' is not a mesh file; expected {', '.join(MESH_SUFFIXES)}")
-    if not path.is_file():
+    if not path.exists():
         raise FormatError(f"there is no mesh '{path}'")
-    try:
-        mesh = trimesh.load_mesh(path, process=False)
-        vertices, faces = np.asarray(mesh.vertices, np.float64), np.asarray(mesh.faces, np.int64)
-    except Exception as problem:  # trimesh's loaders raise whatever their formats do
-        raise FormatError(f"'{path}' cannot be read as a mesh: {problem}") from problem
-    if len(faces) == 0:
-        raise FormatError(f"'{path}' holds no triangles")
+    data = read_bytes(path)
+    try:  # from bytes: so the loaders open no other file that this one may name
+        with reading(f"'{path}'", "mesh"):
+            mesh = trimesh.load_mesh(io.BytesIO(data), path.suffix.lower()[1:], process=False, skip_materials=True)
+            vertices, faces = np.asarray(mesh.vertices, np.float64), np.asarray(mesh.faces, np.int64)
+            if faces.ndim != 2 or vertices.ndim != 2 or faces.shape[1:] != (3,) or vertices.shape[1:] != (3,) or not len(faces):
+                raise FormatError(f"'{path}' holds no triangles")
+            if faces.min() < 0 or faces.max() >= len(vertices):
+                raise FormatError(f"'{path}' is damaged: a triangle names corner {faces.max()} of {len(vertices)}")
+    except OSError as problem:
+        raise FormatError(f"'{path}' cannot be read as a mesh: {first_line(problem)}") from problem
     if settings.up == "y" or (settings.up == "auto" and path.suffix.lower() == ".glb"):
         vertices = vertices[:, [0, 2, 1]] * np.array((1.0, -1.0, 1.0))
     return terrain_from_mesh(vertices * settings.scale, faces, settings)
@@ -71,12 +79,13 @@ def terrain_from_mesh(vertices: np.ndarray, faces: np.ndarray, settings: MeshSam
         raise TerrainError("a vertex of the mesh is not finite")
     used = vertices[np.unique(faces)]
     low, high = used[:, :2].min(0), used[:, :2].max(0)
-    size = np.maximum(np.ceil((high - low) / settings.cell - 1e-6), 1).astype(int)
-    if size.prod() * settings.samples**2 > _MOST_SAMPLES:
+    across = np.maximum(np.ceil((high - low) / settings.cell - 1e-6), 1)
+    if not across.prod() * settings.samples**2 <= _MOST_SAMPLES:
         raise TerrainError(
-            f"the mesh is {high[0] - low[0]:.0f} x {high[1] - low[1]:.0f} m, too large for cells of {settings.cell} m;"
+            f"the mesh is {high[0] - low[0]:.4g} x {high[1] - low[1]:.4g} m, too large for cells of {settings.cell} m;"
             " is it in metres?"
         )
+    size = across.astype(int)
     rays = _highest_hits(vertices[faces], low, size * settings.samples, settings.cell / settings.samples)
     heights = _per_cell(rays, settings)
     met = np.isfinite(heights)
@@ -154,6 +163,8 @@ def _highest_hits(triangles: np.ndarray, low: np.ndarray, count: np.ndarray, spa
     first = np.maximum(np.ceil(corners.min(1) - 1e-9), 0).astype(np.int64)
     span = np.minimum(np.floor(corners.max(1) + 1e-9), count - 1).astype(np.int64) - first + 1
     candidates = np.where(np.abs(area) > 1e-12, span.clip(0).prod(1), 0)
+    if candidates.sum(dtype=np.float64) > _MOST_TESTS:
+        raise TerrainError(f"the mesh's {len(triangles)} triangles lie over each other too often for cells of this size")
     for face, place in _candidates(candidates):
         i = first[face, 0] + place // span[face, 1]
         j = first[face, 1] + place % span[face, 1]

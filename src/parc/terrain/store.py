@@ -8,11 +8,12 @@ equal files). Images and meshes are read and written by their extension.
 import json
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 
 from parc.errors import FormatError, TerrainError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import check_plain_file, parse_json, reading
 from parc.terrain.image import DEFAULT_IMAGE, ImageHeights, read_image, write_image
 from parc.terrain.mesh import DEFAULT_MESH, MESH_SUFFIXES, MeshSampling, read_mesh, write_mesh
 from parc.terrain.terrain import Terrain
@@ -55,23 +56,24 @@ def save_terrain(terrain: Terrain, path: Path | str) -> None:
 
 
 def _read(path: Path) -> Terrain:
-    if not path.is_file():
+    if not path.exists():
         raise FormatError(f"there is no terrain '{path}'")
+    check_plain_file(path)
     try:
-        with safe_open(str(path), framework="pt") as file:
+        with reading(f"'{path}'", "terrain file"), safe_open(str(path), framework="pt") as file:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as problem:
+    except OSError as problem:
         raise FormatError(f"'{path}' is not a terrain file, or is damaged: {problem}") from problem
     if _FORMAT not in header or not {"heights", "min_point"} <= tensors.keys():
         raise FormatError(
             f"'{path}' is a safetensors file, but not a terrain: it needs heights, min_point and '{_FORMAT}' in its header"
         )
     try:
-        return Terrain(
-            tensors["heights"], tensors["min_point"], float(json.loads(header[_FORMAT])["cell"]), tensors.get("bounds")
-        )
-    except (KeyError, ValueError, TypeError) as problem:
+        cell = float(parse_json(header[_FORMAT], "the header")["cell"])
+    except (FormatError, KeyError, ValueError, TypeError, OverflowError) as problem:
         raise FormatError(f"'{path}' does not say how large its cells are") from problem
+    try:
+        return Terrain(tensors["heights"], tensors["min_point"], cell, tensors.get("bounds"))
     except TerrainError as problem:
         raise TerrainError(f"'{path}': {problem}") from problem

@@ -13,6 +13,10 @@ from parc.errors import TerrainError
 
 CELL = 0.4
 """The paper's cell size, m."""
+LEAST_CELL, MOST_CELL = 1e-4, 1e4
+"""m"""
+MOST_CELLS = 2**24
+"""of a terrain that is made from a file: 1.6 km by 1.6 km of the paper's cells"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +38,8 @@ class Terrain:
             raise TerrainError(f"the height of cell {bad} is not finite")
         if tuple(self.min_point.shape) != (2,) or not torch.isfinite(self.min_point).all():
             raise TerrainError("min_point must be two finite numbers")
-        if not 0 < self.cell < float("inf"):
-            raise TerrainError(f"the cell size is {self.cell}, expected a positive number of metres")
+        if not LEAST_CELL <= self.cell <= MOST_CELL:
+            raise TerrainError(f"the cell size is {str(self.cell)[:20]}, expected {LEAST_CELL:g} to {MOST_CELL:g} m")
         if self.bounds is not None and tuple(self.bounds.shape) != (*self.heights.shape, 2):
             raise TerrainError(f"bounds have shape {list(self.bounds.shape)}, expected {[*self.heights.shape, 2]}")
 

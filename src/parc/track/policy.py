@@ -8,6 +8,7 @@ the physical contract and the character it was trained for, and loading refuses 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +18,9 @@ from torch import Tensor, nn
 from parc.character.character import Character
 from parc.errors import CharacterError, FormatError, SettingsError
 from parc.physics.contract import Contract
-from parc.run.checkpoint import fill, load_checkpoint, save_checkpoint
+from parc.run.checkpoint import check_room, fill, load_checkpoint, save_checkpoint
 from parc.run.distributed import Group
+from parc.run.file_reading import reading
 from parc.track.anatomy import Anatomy
 from parc.track.layout import ObservationLayout
 from parc.track.mirror import Symmetry
@@ -187,12 +189,19 @@ def load_actor(path: Path | str, character: Character, device: torch.device | st
         )
     try:
         settings, contract = from_dict(TrackerSettings, meta["settings"]), from_dict(Contract, meta["contract"])
-    except (KeyError, TypeError, AttributeError, SettingsError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, StopIteration, RecursionError, SettingsError) as error:
         raise FormatError(f"the header of {path} describes no tracker this version knows: {error}") from None
-    anatomy = Anatomy(character, device)
-    layout = ObservationLayout(anatomy, settings.observation)
-    symmetry = Symmetry(anatomy, layout, settings.observation) if settings.policy.symmetry == "canonical" else None
-    network = MLP(layout.size, settings.policy.hidden, character.num_dof, settings.policy.activation)
-    actor = Actor(Normalizer(layout.size), network, symmetry)
+    with reading(str(path), _KIND):
+        anatomy = Anatomy(character, device)
+        layout = ObservationLayout(anatomy, settings.observation)
+        statistics = tensors.get("normalizer.mean")
+        if statistics is None or statistics.shape != (layout.size,):
+            told = "no statistics" if statistics is None else f"statistics of {statistics.numel()} numbers"
+            raise FormatError(f"{path} holds {told}, the observations that its header describes have {layout.size}")
+        widths = (layout.size, *settings.policy.hidden, character.num_dof)
+        check_room(path, sum(a * b for a, b in pairwise(widths)), tensors)
+        symmetry = Symmetry(anatomy, layout, settings.observation) if settings.policy.symmetry == "canonical" else None
+        network = MLP(layout.size, settings.policy.hidden, character.num_dof, settings.policy.activation)
+        actor = Actor(Normalizer(layout.size), network, symmetry)
     fill(actor, {name: tensor.float() for name, tensor in tensors.items()}, path)
     return TrainedActor(actor.to(device).eval(), settings, contract, character)

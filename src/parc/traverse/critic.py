@@ -12,6 +12,7 @@ from torch import Tensor
 
 from parc.errors import FormatError
 from parc.run.checkpoint import load_checkpoint
+from parc.run.file_reading import reading
 from parc.track.network import MLP
 from parc.track.policy import TrainedActor
 
@@ -35,7 +36,10 @@ class Critic:
         tensors, meta = load_checkpoint(path)
         if meta.get("character") != trained.character.fingerprint or "critic" not in tensors:
             raise FormatError(f"{path} holds no critic for character '{trained.character.name}'")
-        return cls(trained, tensors["critic"])
+        if not tensors["critic"].isfinite().all():
+            raise FormatError(f"{path} holds weights that are not finite: its training diverged, or it is damaged")
+        with reading(str(path), "critic"):
+            return cls(trained, tensors["critic"])
 
     @torch.no_grad()
     def __call__(self, observations: Tensor) -> Tensor:

@@ -70,7 +70,7 @@ def read_bvh(text: str, character: Character, name: str) -> Clip:
         root_rot=turned[:, 0].contiguous(),
         joint_rot=turned[:, 1:].contiguous(),
         contacts=torch.zeros(len(turned), len(character)),
-        fps=_fps(bvh.frame_time),
+        fps=_fps(bvh.fps),
     )
     return Clip(name, motion, flat_ground(motion), None, character.name)
 
@@ -199,7 +199,6 @@ def _check_bones(bvh: Bvh, place: list[int], scale: float, name: str) -> None:
                 raise FormatError(f"{name}: joint '{joint.name}' moves {100 * slip:.1f} cm along its bone; {RETARGET}")
 
 
-def _fps(frame_time: float) -> float:
+def _fps(fps: float) -> float:
     """Rounded where it is a whole number up to the digits files are written with."""
-    fps = 1.0 / frame_time
     return float(round(fps)) if abs(fps - round(fps)) < 2e-5 * fps else fps

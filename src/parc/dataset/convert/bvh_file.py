@@ -31,10 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parc.errors import FormatError
+from parc.motion.motion import MOST_FPS
+from parc.run.file_reading import first_line
 
 Vector = tuple[float, float, float]
 POSITIONS = ("Xposition", "Yposition", "Zposition")
 ROTATIONS = ("Xrotation", "Yrotation", "Zrotation")
+MOST_JOINTS = 1000
+_PIECE = 2**20
+"""characters of a motion that are turned into numbers at once"""
 _CHANNELS = {c.lower(): c for c in POSITIONS + ROTATIONS}
 _TIMING = re.compile(r"\s*Frames\s*:\s*(\S+)\s+Frame\s+Time\s*:\s*(\S+)", re.IGNORECASE)
 
@@ -60,6 +65,10 @@ class Bvh:
     """[T, C] the file's own units, degrees for rotations"""
 
     @property
+    def fps(self) -> float:
+        return 1.0 / self.frame_time
+
+    @property
     def channel_start(self) -> list[int]:
         counts = [len(j.channels) for j in self.joints]
         return np.cumsum([0, *counts[:-1]]).tolist()
@@ -68,7 +77,7 @@ class Bvh:
 def parse_bvh(text: str, name: str) -> Bvh:
     """`name` is the file's, for messages."""
     text = text.removeprefix("\ufeff")
-    parts = re.split(r"^\s*MOTION\b", text, maxsplit=1, flags=re.MULTILINE)
+    parts = re.split(r"^[ \t]*MOTION\b", text, maxsplit=1, flags=re.MULTILINE)
     if not parts[0].lstrip().startswith("HIERARCHY"):
         raise FormatError(f"{name} does not begin with HIERARCHY, so it is not a BVH file")
     if len(parts) == 1:
@@ -78,12 +87,12 @@ def parse_bvh(text: str, name: str) -> Bvh:
     if timing is None:
         raise FormatError(f"{name}: MOTION must be followed by 'Frames: N' and 'Frame Time: S'")
     frame_time = _number(timing[2], "Frame Time", name)
-    if not timing[1].isdigit() or int(timing[1]) == 0:
-        raise FormatError(f"{name}: Frames is {timing[1]}, expected a positive whole number")
-    if not 0 < frame_time < np.inf:
-        raise FormatError(f"{name}: Frame Time is {timing[2]}, expected a positive number of seconds")
+    if (frames := _count(timing[1])) is None or frames == 0:
+        raise FormatError(f"{name}: Frames is {timing[1][:40]}, expected a positive whole number")
+    if not 1 / MOST_FPS <= frame_time < np.inf:
+        raise FormatError(f"{name}: Frame Time is {timing[2][:40]}, expected a number of seconds from {1 / MOST_FPS:g} on")
     columns = sum(len(j.channels) for j in joints)
-    return Bvh(joints, frame_time, _rows(parts[1][timing.end() :], int(timing[1]), columns, name))
+    return Bvh(joints, frame_time, _rows(parts[1][timing.end() :], frames, columns, name))
 
 
 def format_bvh(bvh: Bvh) -> str:
@@ -122,6 +131,8 @@ class _Hierarchy:
         open_joints: list[int] = []
         placed: set[int] = set()
         for word in self._words:
+            if len(self.joints) > MOST_JOINTS:
+                raise FormatError(f"{name}: the hierarchy has more than {MOST_JOINTS} joints")
             if word in ("ROOT", "JOINT"):
                 if (word == "ROOT") != (not self.joints) or (word == "JOINT" and not open_joints):
                     raise FormatError(f"{name}: a {word} stands where it cannot; a file has one ROOT and all JOINTs inside it")
@@ -172,9 +183,9 @@ class _Hierarchy:
 
     def _channels(self, joint: str) -> tuple[str, ...]:
         count = self._next()
-        if not count.isdigit() or int(count) > len(_CHANNELS):
+        if (number := _count(count)) is None or number > len(_CHANNELS):
             raise FormatError(f"{self._file}: joint '{joint}' has '{count[:40]}' CHANNELS, expected 0 to {len(_CHANNELS)}")
-        names = [self._next() for _ in range(int(count))]
+        names = [self._next() for _ in range(number)]
         for channel in names:
             if channel.lower() not in _CHANNELS:
                 raise FormatError(
@@ -186,20 +197,39 @@ class _Hierarchy:
 
 
 def _rows(text: str, frames: int, columns: int, name: str) -> NDArray[np.float64]:
-    words = text.split()
-    if len(words) != frames * columns:
+    values = _numbers(text, frames * columns, name)
+    if values is None:
         rows = [line.split() for line in text.splitlines() if line.strip()]
         short = next((i for i, row in enumerate(rows) if len(row) != columns), None)
         if short is not None:
             raise FormatError(f"{name}: frame {short} has {len(rows[short])} numbers, the channels need {columns}")
         raise FormatError(f"{name}: {len(rows)} frames follow where 'Frames: {frames}' was promised")
-    try:
-        values = np.array([float(word) for word in words]).reshape(frames, columns)
-    except ValueError as error:
-        raise FormatError(f"{name}: a frame holds something that is not a number ({error})") from None
+    values = values.reshape(frames, columns)
     if not np.isfinite(values).all():
         raise FormatError(f"{name}: frame {int(np.argwhere(~np.isfinite(values))[0, 0])} holds a value that is not finite")
     return values
+
+
+def _numbers(text: str, count: int, name: str) -> NDArray[np.float64] | None:
+    """So many numbers, read piece by piece: as words they take ten times the room. None if there are more or fewer."""
+    if count > len(text):
+        return None
+    values, have = np.empty(count), 0
+    for piece in re.finditer(rf"\S(?:[^\x00]{{0,{_PIECE}}})\S*", text):
+        words = piece[0].split()
+        if have + len(words) > count:
+            return None
+        try:
+            values[have : have + len(words)] = [float(word) for word in words]
+        except ValueError as error:
+            raise FormatError(f"{name}: a frame holds something that is not a number ({first_line(error)})") from None
+        have += len(words)
+    return values if have == count else None
+
+
+def _count(word: str) -> int | None:
+    """A whole number in plain digits, if the word is one and no text is as long as it says."""
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 12 else None
 
 
 def _number(word: str, what: str, name: str) -> float:

@@ -8,7 +8,6 @@ right by a quarter turn about x, +90 degrees on the right side and -90 on the le
 The body is the paper's humanoid, bone for bone. There are no contacts and no terrain: flat ground at height 0 is given.
 """
 
-import json
 import math
 from typing import Any
 
@@ -24,9 +23,12 @@ from parc.dataset.ground import flat_ground
 from parc.errors import FormatError
 from parc.motion.edit import sample
 from parc.motion.motion import Motion
+from parc.run.file_reading import parse_json
 
 _SIDE = (("thigh", 4), ("shin", 1), ("foot", 4), ("upper_arm", 4), ("lower_arm", 1))
 _LAYOUT = (("torso", 4), ("head", 4), *((f"{side}_{part}", n) for side in ("right", "left") for part, n in _SIDE))
+_MOST_STRETCH = 100
+"""frames that are made of one that lasts longer than the others, on average"""
 _COLUMNS = 8 + sum(n for _, n in _LAYOUT)
 _HINGE_SIGN = {"right_shin": -1.0, "left_shin": -1.0, "right_lower_arm": 1.0, "left_lower_arm": -1.0}
 _ARM_TURN = {"right_upper_arm": math.pi / 2, "left_upper_arm": -math.pi / 2}
@@ -56,16 +58,12 @@ def read_deepmimic(text: str, character: Character, name: str) -> Clip:
         fps=_fps(rows[:, 0], name),
         loops=field.loops(content.get("Loop", "none"), name),
     )
-    motion = _evenly_timed(motion, rows[:, 0])
+    motion = _evenly_timed(motion, rows[:, 0], name)
     return Clip(name, motion, flat_ground(motion), None, character.name)
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise FormatError(f"{name} is not JSON ({error})") from None
-    content = field.block(content, "the file", name)
+    content = field.block(parse_json(text, name), "the file", name)
     field.check_keys(
         content, ("Frames",), ("Loop", "Frames", "RightJoints", "LeftJoints", "EnableCycleSyncRootPos"), "the file", name
     )
@@ -98,11 +96,13 @@ def _fps(durations: Tensor, name: str) -> float:
     return float(round(fps)) if abs(fps - round(fps)) < 1e-3 * fps else fps
 
 
-def _evenly_timed(motion: Motion, durations: Tensor) -> Motion:
+def _evenly_timed(motion: Motion, durations: Tensor, name: str) -> Motion:
     """Frames of uneven duration sampled at even times."""
     steps = durations[:-1].numpy() * motion.fps
     if len(steps) == 0 or np.abs(steps - 1).max() < 1e-2:
         return motion
     times = np.concatenate([[0.0], np.cumsum(steps)])
+    if not (steps > 0).all() or not times[-1] <= _MOST_STRETCH * len(times):
+        raise FormatError(f"{name}: frames last {durations.min():g} to {durations.max():g} s, expected times above 0 and alike")
     even = np.arange(int(np.floor(times[-1] + 1e-6)) + 1)
     return sample(motion, torch.from_numpy(np.interp(even, times, np.arange(len(times)))))

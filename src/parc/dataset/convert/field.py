@@ -23,7 +23,7 @@ def block(value: Any, field: str, name: str) -> dict:
 def check_keys(fields: dict, required: Collection[str], known: Collection[str], where: str, name: str) -> None:
     for key in fields:
         if key not in known:
-            raise FormatError(f"{name}: {where} has an unknown field {key!r}; known are {', '.join(known)}")
+            raise FormatError(f"{name}: {where} has an unknown field {short(key)}; known are {', '.join(known)}")
     for key in required:
         if key not in fields:
             raise FormatError(f"{name}: {where} has no field '{key}'")
@@ -33,6 +33,8 @@ def numbers(value: Any, shape: tuple[int | None, ...], field: str, name: str) ->
     """A float32 tensor; None in `shape` is any length."""
     if isinstance(value, Record):
         raise FormatError(f"{name}: {field} is an object of '{value.kind}', expected a numpy array")
+    if not _is_numeric(value, len(shape)):
+        raise FormatError(f"{name}: {field} is {short(value)}, expected numbers in {len(shape)} levels of lists")
     try:
         array = np.asarray(value)
     except ValueError:
@@ -50,8 +52,11 @@ def number(value: Any, field: str, name: str) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise FormatError(f"{name}: {field} is {_short(value)}, expected a number")
-    return float(value)
+        raise FormatError(f"{name}: {field} is {short(value)}, expected a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise FormatError(f"{name}: {field} is too large a number") from None
 
 
 def loops(value: Any, name: str) -> bool:
@@ -62,9 +67,20 @@ def loops(value: Any, name: str) -> bool:
         return _LOOP_MODES[value.lower()]
     if isinstance(value, (bool, int, float)) and value in (0, 1):
         return bool(value)
-    raise FormatError(f"{name}: loop_mode is {_short(value)}, expected CLAMP (0) or WRAP (1)")
+    raise FormatError(f"{name}: loop_mode is {short(value)}, expected CLAMP (0) or WRAP (1)")
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"a {type(value).__name__}"
+def short(value: Any) -> str:
+    """For a sentence: plain values as they are, of others the type; a nest is never written out, as that may have no end."""
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**18):
+        return repr(value)
+    if isinstance(value, str | bytes) and len(value) <= 40:
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+def _is_numeric(value: Any, levels: int) -> bool:
+    """Numbers in lists, or an array: what numpy makes of texts may be a million times larger than they are."""
+    if isinstance(value, list | tuple) and levels > 0:
+        return all(_is_numeric(item, levels - 1) for item in value)
+    return isinstance(value, int | float | np.ndarray)

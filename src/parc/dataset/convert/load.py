@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.dataset.convert import field
 from parc.dataset.convert.bvh import LengthUnit, read_bvh, write_bvh
 from parc.dataset.convert.deepmimic import read_deepmimic
 from parc.dataset.convert.glb import write_glb
@@ -32,6 +33,7 @@ from parc.dataset.convert.usd import write_usd
 from parc.dataset.store import INDEX, Dataset
 from parc.errors import FormatError, ParcError
 from parc.run.atomic import write_bytes_atomically
+from parc.run.file_reading import read_bytes, reading
 
 READABLE = (".motion", ".pkl", ".txt", ".bvh", ".npz")
 WRITABLE = (".motion", ".pkl", ".bvh", ".npz", ".glb", *USD_SUFFIXES)
@@ -52,9 +54,8 @@ def load_clip(path: Path | str, character: Character) -> Clip:
     if suffix not in READABLE:
         raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are {', '.join(READABLE)}")
     try:
-        clip = read_native(path, character) if suffix == ".motion" else _read_foreign(path, suffix, character)
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
+        with reading(path.name, f"{suffix} file"):
+            clip = read_native(path, character) if suffix == ".motion" else _read_foreign(path, suffix, character)
     except OSError as error:
         raise FormatError(f"{path} cannot be read ({error.strerror})") from None
     except FormatError:
@@ -120,7 +121,7 @@ def _write_skeleton(clip: Clip, suffix: str, character: Character | None, unit: 
 
 
 def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
-    data = path.read_bytes()
+    data = read_bytes(path)
     if suffix == ".npz":
         return read_qpos(data, character, path.name)
     if suffix in (".txt", ".bvh"):
@@ -132,9 +133,9 @@ def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
 
 
 def _read_pickle(content: Any, character: Character, name: str) -> Clip:
-    if isinstance(content, Record) and "frames" in {key.lstrip("_") for key in content.state}:
+    if isinstance(content, Record) and "frames" in {str(key).lstrip("_") for key in content.state}:
         content = {
-            key.lstrip("_"): value for key, value in content.state.items()
+            str(key).lstrip("_"): value for key, value in content.state.items()
         }  # MimicKit's first files pickled the object itself
     if not isinstance(content, dict):
         raise FormatError(f"{name} holds a {type(content).__name__}, expected a dict with '{BLOCKS[0]}' or 'frames'")
@@ -144,5 +145,5 @@ def _read_pickle(content: Any, character: Character, name: str) -> Clip:
         if "contacts" in content or "terrain" in content:
             return read_legacy(content, character, name)
         return read_mimickit(content, character, name)
-    found = ", ".join(repr(key) for key in list(content)[:6]) or "nothing"
+    found = ", ".join(field.short(key) for key in list(content)[:6]) or "nothing"
     raise FormatError(f"{name} holds {found}; expected the paper's '{BLOCKS[0]}', or {', '.join(MIMICKIT_FIELDS)}")

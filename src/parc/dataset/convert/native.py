@@ -6,9 +6,11 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.shard import Shard, pack
 from parc.errors import DatasetError, FormatError
+from parc.run.file_reading import check_plain_file
 
 
 def read_native(path: Path, character: Character) -> Clip:
+    check_plain_file(path)
     try:
         shard = Shard(path)
     except DatasetError as error:

@@ -30,6 +30,7 @@ from parc.dataset.ground import flat_ground
 from parc.errors import DatasetError, FormatError
 from parc.motion.motion import Motion
 from parc.path.path import TerrainPath
+from parc.run.file_reading import parse_json
 from parc.terrain.terrain import Terrain
 
 BLOCKS = ("motion_data", "terrain_data", "misc_data")
@@ -202,8 +203,8 @@ def _read_provenance(fields: dict, name: str) -> Provenance:
     if _PROVENANCE not in fields:
         return Provenance()
     try:
-        return Provenance.from_dict(json.loads(fields[_PROVENANCE]))
-    except (TypeError, ValueError, DatasetError) as error:
+        return Provenance.from_dict(parse_json(fields[_PROVENANCE], "it"))
+    except (TypeError, DatasetError, FormatError) as error:
         raise FormatError(f"{name}: {_PROVENANCE} cannot be read ({error})") from None
 
 

@@ -17,8 +17,6 @@ the file: a clip that is read stands on flat ground at height 0. `parc export mj
 """
 
 import io
-import zipfile
-import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +24,7 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.dataset.convert.array_file import parse_arrays
 from parc.dataset.convert.bvh import RETARGET
 from parc.dataset.ground import flat_ground
 from parc.errors import FormatError
@@ -59,7 +58,11 @@ def write_qpos(clip: Clip, character: Character) -> bytes:
 
 def read_qpos(data: bytes, character: Character, name: str) -> Clip:
     """`name` is the file's, for messages."""
-    fields = _read(data, name)
+    if not data.startswith((b"PK", b"\x93NUMPY")):
+        raise FormatError(f"{name} is not an .npz file")
+    if data.startswith(b"\x93NUMPY"):
+        raise FormatError(f"{name} is a single array, expected an .npz with qpos and fps; {RETARGET}")
+    fields = parse_arrays(data, name)
     for key in ("qpos", "fps"):
         if key not in fields:
             held = ", ".join(sorted(fields)[:8]) or "nothing"
@@ -97,17 +100,3 @@ def _joints(character: Character) -> tuple[list[str], list[str], list[int], list
             qpos_start.append(layout.qpos_start[body] + k)
             qvel_start.append(layout.qvel_start[body] + k)
     return names, kinds, qpos_start, qvel_start
-
-
-def _read(data: bytes, name: str) -> dict[str, np.ndarray]:
-    if not data.startswith((b"PK", b"\x93NUMPY")):
-        raise FormatError(f"{name} is not an .npz file")
-    try:
-        file = np.load(io.BytesIO(data), allow_pickle=False)
-        if isinstance(file, np.ndarray):
-            raise FormatError(f"{name} is a single array, expected an .npz with qpos and fps; {RETARGET}")
-        with file:
-            return {key: file[key] for key in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
-        raise FormatError(f"{name} is not a readable .npz ({reason})") from None

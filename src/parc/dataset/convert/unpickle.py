@@ -1,6 +1,7 @@
 """Reading other people's pickles without running anything in them.
 
-A pickle is a program: it names functions ("globals") and calls them. This reader allows only the names that numpy arrays and
+A pickle is a program: it names functions ("globals") and calls them. It is run here by a machine of our own
+(`parc.dataset.convert.pickle_machine`), never by Python's. This module says what its names mean: only those that numpy arrays and
 plain containers are made of, and even those are bound to the inert stand-ins below, which copy bytes into an array after checking
 their type and size; numpy's own reconstruction code is never reached. Objects of a few known foreign classes (the paper's old
 terrain class, torch tensors) become a `Record`, which holds the values stored with the object and can do nothing; nothing is
@@ -10,25 +11,28 @@ imported for them. Any other name raises a `FormatError` that says it, before th
     c util.terrain_util\nSubTerrain   -> Record('util.terrain_util.SubTerrain'), state {'hf': array, ...}
 """
 
-import io
-import pickle
-import pickletools
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
+from parc.dataset.convert.pickle_machine import Inert, Sealed, check_key, run_pickle
 from parc.errors import FormatError
+from parc.run.file_reading import reading
 
 INERT_CLASSES = frozenset({"SubTerrain", "BodyConstraint", "LoopMode", "Motion"})
 """Class names of the paper's code and of MimicKit that appear in motion files; any module may hold them."""
 
 _NUMPY_MODULES = ("numpy.core", "numpy._core", "numpy")
 _SCALAR_KINDS = "biufSU"
+_LONGEST_TYPE = 32
+"""characters of a numpy type's name"""
+_MOST_AXES = 32
+_MOST_VALUES = 2**25
+"""that a pickle may unfold to: one list named twice in another counts twice, as everything that reads it does"""
 
 
-class Record:
+class Record(Inert):
     """What was stored with an object of a foreign class."""
 
     def __init__(self, kind: str, arguments: tuple = ()) -> None:
@@ -48,51 +52,26 @@ class Record:
 
 def safe_loads(data: bytes, name: str) -> Any:
     """The object in a pickle made of numbers, strings, containers and numpy arrays; `name` is the file's, for messages."""
-    _check_structure(data, name)
-    try:
-        return _thaw(_Unpickler(io.BytesIO(data), name).load(), {})
-    except FormatError:
-        raise
-    except Exception as error:  # a damaged pickle can raise nearly anything from inside the interpreter's reader
-        raise FormatError(f"{name} is not a readable pickle ({type(error).__name__}: {_first_line(error)})") from None
+    with reading(name, "pickle"):
+        value = _thaw(run_pickle(data, name, lambda module, attribute: _stand_in(module, attribute, name)), {})
+        _check_spread(value, name)
+        return value
 
 
-def _check_structure(data: bytes, name: str) -> None:
-    """Refuse sizes beyond the file's end and memo slots beyond the number of operations: both reserve memory for nothing."""
-    operations = 0
-    try:
-        for operation, argument, _ in pickletools.genops(data):
-            operations += 1
-            if operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument or 0) > operations:
-                raise FormatError(f"{name} is damaged: it asks for {argument} memo slots after {operations} operations")
-    except (ValueError, IndexError, UnicodeDecodeError, OverflowError, MemoryError) as error:
-        raise FormatError(f"{name} is damaged or is not a pickle ({_first_line(error)})") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, name: str) -> None:
-        super().__init__(file, encoding="latin1")
-        self._name = name
-
-    def find_class(self, module: str, attribute: str) -> Callable:
-        parent, _, child = module.rpartition(".")
-        if module in _NUMPY_MODULES and attribute in _NUMPY_NAMES:
-            return _NUMPY_NAMES[attribute]
-        if parent in _NUMPY_MODULES and child in ("multiarray", "numeric", "_multiarray_umath") and attribute in _NUMPY_NAMES:
-            return _NUMPY_NAMES[attribute]
-        plain = (_PYTHON_2_MODULES.get(module, module), attribute)
-        if plain in _PLAIN_NAMES:
-            return _PLAIN_NAMES[plain]
-        if attribute in INERT_CLASSES or module.split(".")[0] == "torch":
-            return _record_class(f"{module}.{attribute}")
-        raise FormatError(f"{self._name} is refused: it would call '{module}.{attribute}', only arrays and plain values are read")
-
-    def persistent_load(self, pid: Any) -> Any:
-        raise FormatError(f"{self._name} is refused: it refers to an object outside the file")
+def _stand_in(module: str, attribute: str, name: str) -> Callable:
+    """What a global of a pickle means here."""
+    parent, _, child = module.rpartition(".")
+    if module in _NUMPY_MODULES and attribute in _NUMPY_NAMES:
+        return _NUMPY_NAMES[attribute]
+    if parent in _NUMPY_MODULES and child in ("multiarray", "numeric", "_multiarray_umath") and attribute in _NUMPY_NAMES:
+        return _NUMPY_NAMES[attribute]
+    plain = (_PYTHON_2_MODULES.get(module, module), attribute)
+    if plain in _PLAIN_NAMES:
+        return _PLAIN_NAMES[plain]
+    if attribute in INERT_CLASSES or module.split(".")[0] == "torch":
+        return _record_class(f"{module}.{attribute}")
+    told = f"{module}.{attribute}"[:100]
+    raise FormatError(f"{name} is refused: it would call '{told}', only arrays and plain values are read")
 
 
 def _record_class(kind: str) -> type[Record]:
@@ -110,11 +89,13 @@ def _record_class(kind: str) -> type[Record]:
     return Foreign
 
 
-class _Dtype:
+class _Dtype(Inert):
     """A numpy dtype by name only; structured and object types keep their name and are refused where an array is made of them."""
 
     def __init__(self, name: Any, *_: Any) -> None:
-        self.name = str(name)
+        if not isinstance(name, str) or len(name) > _LONGEST_TYPE:
+            raise ValueError("the type of an array is no short text")
+        self.name = name
         self.order: Literal["<", ">", "|", "="] = "="
 
     def __setstate__(self, state: tuple) -> None:
@@ -128,7 +109,7 @@ class _Dtype:
         return dtype.newbyteorder(self.order) if self.order in ("<", ">") else dtype
 
 
-class _Array:
+class _Array(Inert):
     """An array being read: made empty, then filled by `__setstate__`."""
 
     value: Any = None
@@ -138,10 +119,12 @@ class _Array:
         if dtype.name in ("O", "O8", "object"):
             self.value = data  # a list of other values of this pickle; the reader of a field decides whether it takes that
             return
-        self.value = _as_array(data, dtype.resolve(), tuple(shape), "F" if fortran else "C")
+        self.value = _as_array(data, dtype.resolve(), shape, "F" if fortran else "C")
 
 
 def _as_array(data: Any, dtype: np.dtype, shape: tuple, order: Literal["C", "F"]) -> np.ndarray:
+    if len(shape) > _MOST_AXES:
+        raise ValueError(f"an array of {len(shape)} axes")
     raw = _bytes_of(data)
     flat = np.frombuffer(raw, dtype) if raw else np.zeros(0, dtype)
     return flat.reshape(shape, order=order)
@@ -168,6 +151,10 @@ def _bytes_of(data: Any = b"", codec: str = "latin1") -> bytes:
     raise ValueError(f"{type(data).__name__} where bytes were expected")
 
 
+def _nothing(*_: Any) -> Any:
+    raise ValueError("an object of no class")
+
+
 def _object_of(cls: Any, *_: Any) -> Any:
     """Stand-in of copyreg's helper of old protocols; only records may be made through it."""
     if isinstance(cls, type) and issubclass(cls, Record):
@@ -175,39 +162,32 @@ def _object_of(cls: Any, *_: Any) -> Any:
     raise ValueError("an object of an unexpected class")
 
 
-class _Sealed:
-    """A function a pickle may call but not set attributes on, which the format otherwise allows."""
+def _set_of(items: Any = ()) -> set:
+    return {check_key(item) for item in items}
 
-    __slots__ = ("_function",)
 
-    def __init__(self, function: Callable) -> None:
-        self._function = function
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self._function(*arguments)
-
-    def __setstate__(self, state: Any) -> None:
-        raise ValueError("an attempt to change the reader")
+def _ordered(pairs: Any = ()) -> dict:
+    return {check_key(key): value for key, value in pairs}
 
 
 _NUMPY_NAMES: dict[str, Callable] = {
-    "_reconstruct": _Sealed(_reconstruct),
-    "scalar": _Sealed(_scalar),
-    "_frombuffer": _Sealed(_from_buffer),
+    "_reconstruct": Sealed(_reconstruct),
+    "scalar": Sealed(_scalar),
+    "_frombuffer": Sealed(_from_buffer),
     "dtype": _Dtype,
     "ndarray": _Array,
 }
 _PYTHON_2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 """Protocols 0 to 2 write these names, whatever Python wrote them."""
 _PLAIN_NAMES: dict[tuple[str, str], Callable] = {
-    ("_codecs", "encode"): _Sealed(_bytes_of),
-    ("builtins", "bytes"): _Sealed(_bytes_of),
-    ("builtins", "bytearray"): _Sealed(_bytes_of),
-    ("collections", "OrderedDict"): OrderedDict,
-    ("copyreg", "_reconstructor"): _Sealed(_object_of),
-    ("builtins", "object"): object,
-    ("builtins", "set"): set,
-    ("builtins", "frozenset"): frozenset,
+    ("_codecs", "encode"): Sealed(_bytes_of),
+    ("builtins", "bytes"): Sealed(_bytes_of),
+    ("builtins", "bytearray"): Sealed(_bytes_of),
+    ("collections", "OrderedDict"): Sealed(_ordered),
+    ("copyreg", "_reconstructor"): Sealed(_object_of),
+    ("builtins", "object"): Sealed(_nothing),
+    ("builtins", "set"): Sealed(_set_of),
+    ("builtins", "frozenset"): Sealed(_set_of),
 }
 
 
@@ -231,3 +211,25 @@ def _thaw(value: Any, done: dict[int, Any]) -> Any:
     else:
         done[id(value)] = tuple(_thaw(item, done) for item in value)
     return done[id(value)]
+
+
+def _check_spread(value: Any, name: str) -> None:
+    """Refuse nests that are small in the file and huge when walked through, and those that hold themselves."""
+    sizes: dict[int, int] = {}
+
+    def size(part: Any) -> int:
+        if not isinstance(part, dict | list | tuple | Record):
+            return 1
+        if id(part) in sizes:
+            if not sizes[id(part)]:
+                raise FormatError(f"{name} is refused: a list in it holds itself")
+            return sizes[id(part)]
+        inner = part.values() if isinstance(part, dict) else [part.state, *part.arguments] if isinstance(part, Record) else part
+        sizes[id(part)] = 0
+        total = 1 + sum(map(size, inner))
+        if total > _MOST_VALUES:
+            raise FormatError(f"{name} is refused: it unfolds to more than {_MOST_VALUES} values")
+        sizes[id(part)] = total
+        return total
+
+    size(value)

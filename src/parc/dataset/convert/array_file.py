@@ -1,0 +1,57 @@
+"""Arrays in `.npz` and `.npy` files, without unpickling anything and without believing what the file says of its size.
+
+A few kilobytes may unpack to gigabytes, and a header may claim an array larger than the file. So sizes are added up before
+anything is unpacked, and an array is made only of bytes that are there.
+"""
+
+import io
+import math
+import zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parc.errors import FormatError
+from parc.run.file_reading import reading
+
+MOST_UNPACKED = 2**29
+"""bytes, of all arrays together"""
+_MOST_ARRAYS = 1000
+_MAGIC = b"\x93NUMPY"
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def parse_arrays(data: bytes, name: str) -> dict[str, NDArray]:
+    """Arrays by name; the one of an .npy file is called `positions`. Arrays of objects are left out."""
+    with reading(name, "array file"):
+        if data.startswith(_MAGIC):
+            array = _parse_array(data)
+            return {} if array is None else {"positions": array}
+        if not data.startswith(b"PK"):
+            raise FormatError(f"{name} is not a readable array file (.npz or .npy)")
+        if data.count(b"PK\x01\x02") > _MOST_ARRAYS:
+            raise FormatError(f"{name} holds more than {_MOST_ARRAYS} arrays")
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            members = packed.infolist()
+            unpacked = sum(member.file_size for member in members)
+            if unpacked > MOST_UNPACKED:
+                told = f"{unpacked / 2**20:.0f} MB unpacked, {MOST_UNPACKED / 2**20:.0f} MB are the most"
+                raise FormatError(f"{name} holds {told}")
+            arrays = {member.filename.removesuffix(".npy"): _parse_array(packed.read(member)) for member in members}
+        return {key: array for key, array in arrays.items() if array is not None}
+
+
+def _parse_array(data: bytes) -> NDArray | None:
+    """None for an array of objects, which only unpickling could read."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"an array of format {version[0]}.{version[1]}")
+    shape, is_fortran, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        return None
+    needed, have = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if min(shape, default=0) < 0 or needed > have:
+        raise ValueError(f"an array of {needed} bytes in {have}")
+    flat = np.frombuffer(data, dtype, math.prod(shape), file.tell()) if needed else np.zeros(math.prod(shape), dtype)
+    return flat.reshape(shape, order="F" if is_fortran else "C").copy()

@@ -1,0 +1,260 @@
+"""Small files that once ended a program with a traceback, took minutes or gigabytes, or did what files must not do."""
+
+import io
+import json
+import os
+import pickle
+import time
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from parc.character import humanoid
+from parc.correct.synthesise import read_unit
+from parc.dataset import Clip, Dataset, import_folder, load_clip, save_clip
+from parc.dataset.convert import array_file
+from parc.dataset.ground import flat_ground
+from parc.dataset.stroll import stroll
+from parc.errors import FormatError, MotionError, ParcError
+from parc.generate.generator import Generator, GeneratorSettings
+from parc.generate.network import PrefixSettings
+from parc.loop.admit import read_admission
+from parc.mocap.read import read_take
+from parc.path import TerrainPath
+from parc.record.record import RecordSettings, _claim, _read_outcomes
+from parc.run.agree import agree
+from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.terrain import Terrain, load_terrain
+
+SECONDS = 5.0
+
+
+@pytest.fixture(scope="module")
+def walk() -> Clip:
+    return stroll(Terrain.flat((10, 4)), TerrainPath(torch.tensor([[0.4, 0.6, 0.0], [3.2, 0.6, 0.0]])))
+
+
+def bvh(walk: Clip, folder: Path, change: Callable[[str], str]) -> bytes:
+    save_clip(walk, folder / "good.bvh", humanoid())
+    text = (folder / "good.bvh").read_text()
+    (folder / "good.bvh").unlink()
+    changed = change(text)
+    assert changed != text
+    return changed.encode()
+
+
+def npz(**members: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as packed:
+        for name, data in members.items():
+            packed.writestr(f"{name}.npy", data)
+    return file.getvalue()
+
+
+def npy(header: str, body: bytes = b"") -> bytes:
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body
+
+
+def mimickit(**changes: object) -> bytes:
+    return pickle.dumps({"loop_mode": 0, "fps": 30, "frames": [[0.0] * 34] * 3} | changes)
+
+
+def laughs() -> list:
+    value: list = [1, 2]
+    for _ in range(40):
+        value = [value, value]
+    return value
+
+
+ROW = [1 / 30, 0, 0.9, 0, 1, 0, 0, 0] + 36 * [0.5]
+FOUND: dict[str, Callable[[Clip, Path], bytes]] = {
+    "superscript.bvh": lambda w, f: bvh(w, f, lambda t: t.replace("Frames: ", "Frames: ²", 1).replace("²8", "²")),
+    "many_digits.bvh": lambda w, f: bvh(w, f, lambda t: t.replace("Frames: ", "Frames: " + "9" * 5000, 1)),
+    "short_frames.bvh": lambda w, f: bvh(w, f, lambda t: t.replace("Frame Time: 0.0", "Frame Time: 1e-320 ", 1)),
+    "blank.bvh": lambda w, f: b"HIERARCHY\n" + b"\n" * 400_000 + b"x",
+    "joints.bvh": lambda w, f: (
+        b"HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1 Xrotation\n" + b"JOINT b { OFFSET 0 0 0 " * 20_000
+    ),
+    "deep.txt": lambda w, f: b"[" * 100_000,
+    "texts.txt": lambda w, f: json.dumps({"Frames": [["a" * 1_000_000], *[["b"]] * 10_000]}).encode(),
+    "outlier.txt": lambda w, f: json.dumps({"Loop": "none", "Frames": [ROW, [1e9, *ROW[1:]], ROW, ROW, ROW]}).encode(),
+    "header.npz": lambda w, f: npz(qpos=npy("{'descr': '<f8', 'shape': ("), fps=npy("{'descr': '<f8', ")),
+    "claim.npz": lambda w, f: npz(qpos=npy("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000, 35), }")),
+    "fps.pkl": lambda w, f: mimickit(fps=10**400),
+    "laughs.pkl": lambda w, f: mimickit(fps=laughs()),
+    "loops.pkl": lambda w, f: mimickit(loop_mode=laughs()),
+    "frames.pkl": lambda w, f: mimickit(frames=laughs()),
+    "texts.pkl": lambda w, f: mimickit(frames=[["a" * 1_000_000], *[["b"]] * 10_000]),
+    "far.pkl": lambda w, f: mimickit(frames=[[0.0] * 34, [1e7] + [0.0] * 33]),
+    "empty.motion": lambda w, f: b"",
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_found_file_is_a_sentence_that_names_it(walk: Clip, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(FOUND[name](walk, tmp_path))
+    for read in (load_clip, read_take):
+        tracemalloc.start()
+        began = time.process_time()
+        with pytest.raises(ParcError) as error:
+            read(path, humanoid())
+        took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert path.stem in str(error.value) and "\n" not in str(error.value)
+        assert took < SECONDS and peak < 2**29
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_import_goes_on_past_all_of_them(walk: Clip, tmp_path: Path, workers: int) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name, make in FOUND.items():
+        (folder / name).write_bytes(make(walk, tmp_path))
+    for name in ("a_first", "z_last"):
+        save_clip(walk, folder / f"{name}.motion")
+    os.mkfifo(folder / "pipe.bvh")
+    report = import_folder(folder, tmp_path / "set", humanoid(), workers=workers)
+    assert report.imported == Dataset.open(tmp_path / "set").names == ["a_first", "z_last"]
+    assert set(report.failed) == set(FOUND)
+
+
+def test_what_no_one_thought_of_ends_one_file_and_not_the_import(
+    walk: Clip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the program itself in one reader."""
+    from parc.dataset import folder as module
+
+    def read(path: Path, character: object) -> Clip:
+        if path.stem == "b":
+            raise ZeroDivisionError("division by zero")
+        return load_clip(path, humanoid())
+
+    (tmp_path / "files").mkdir()
+    for name in "abc":
+        save_clip(walk, tmp_path / "files" / f"{name}.motion")
+    monkeypatch.setattr(module, "load_clip", read)
+    report = import_folder(tmp_path / "files", tmp_path / "set", humanoid())
+    assert report.imported == ["a", "c"] and "b.motion cannot be read (ZeroDivisionError" in report.failed["b.motion"]
+
+
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for target in (tmp_path / "pipe", Path("/dev/zero")):
+        for suffix, read in (
+            (".bvh", lambda p: load_clip(p, humanoid())), (".motion", lambda p: load_clip(p, humanoid())),
+            (".npz", lambda p: read_take(p, humanoid())), (".png", load_terrain), (".obj", load_terrain),
+            (".terrain", load_terrain), (".safetensors", load_checkpoint),
+        ):  # fmt: skip
+            link = tmp_path / f"link{suffix}"
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            with pytest.raises(ParcError, match="a pipe or a device"):
+                read(link)
+
+
+def test_a_small_file_may_not_unpack_to_a_large_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_file, "MOST_UNPACKED", 10**6)
+    np.savez_compressed(tmp_path / "bomb.npz", qpos=np.zeros((10**5, 35)), fps=30.0)
+    assert (tmp_path / "bomb.npz").stat().st_size < 50_000
+    with pytest.raises(FormatError, match=r"bomb\.npz holds 27 MB unpacked, 1 MB are the most"):
+        load_clip(tmp_path / "bomb.npz", humanoid())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"layers": 10**7}, {"hidden": 10**6}, {"width": 10**6}, {"layers": -1}, {"layers": "4"}, {"heads": 0}, {"width": None},
+        {"hidden": 1e3}, {"layers": True},
+    ],
+)  # fmt: skip
+def test_a_model_is_not_built_larger_than_its_file(tmp_path: Path, change: dict) -> None:
+    generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(16, 1, 2, 16)))
+    generator.save(tmp_path / "good.safetensors")
+    tensors, meta = load_checkpoint(tmp_path / "good.safetensors")
+    meta["settings"]["network"] |= change
+    save_checkpoint(tmp_path / "bad.safetensors", tensors, meta)
+    began = time.process_time()
+    with pytest.raises(ParcError):
+        Generator.load(tmp_path / "bad.safetensors", humanoid())
+    assert time.process_time() - began < SECONDS
+
+
+def test_a_motion_over_kilometres_is_told_to_look_at_its_unit(walk: Clip) -> None:
+    far = replace(walk.motion, root_pos=walk.motion.root_pos * torch.tensor([2000.0, 2000.0, 1.0]))
+    with pytest.raises(MotionError, match="is its unit the metre"):
+        flat_ground(replace(far, root_pos=far.root_pos + torch.linspace(0, 4000, len(far)).unsqueeze(1)))
+    along = torch.zeros(len(far), 3)
+    along[:, 0] = torch.linspace(0, 4000, len(far))
+    assert flat_ground(replace(far, root_pos=along)).size[0] > 10_000, "four kilometres along one axis are few cells"
+
+
+def test_a_program_in_another_language_is_no_picture(tmp_path: Path) -> None:
+    """Pillow hands PostScript to Ghostscript, whatever the file is called."""
+    (tmp_path / "x.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n")
+    with pytest.raises(FormatError, match="cannot be read as an image: cannot identify") as error:
+        load_terrain(tmp_path / "x.png")
+    assert "hostscript" not in str(error.value)
+
+
+def test_a_small_picture_of_many_pixels_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    from PIL import Image
+
+    Image.new("1", (9000, 9000)).save(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size < 100_000
+    began = time.process_time()
+    with pytest.raises(FormatError, match="9000 x 9000 pixels"):
+        load_terrain(tmp_path / "x.png")
+    assert time.process_time() - began < 1
+
+
+PLY = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n" \
+      "property list uchar int vertex_indices\nend_header\n0 0 0\n{far} 0 0\n0 {far} 0\n3 0 1 {last}\n"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("far", "last", "said"),
+    [
+        ("1", "99", "corner"),
+        ("1", "-5", "corner|integer|mesh"),
+        ("1e9", "2", "too large for cells"),
+        ("1e300", "2", "not finite|too large"),
+    ],
+)
+def test_a_mesh_that_names_no_vertex_or_is_as_wide_as_the_earth(tmp_path: Path, far: str, last: str, said: str) -> None:
+    (tmp_path / "m.ply").write_text(PLY.format(far=far, last=last))
+    with pytest.raises(ParcError, match=said):
+        load_terrain(tmp_path / "m.ply")
+    (tmp_path / "m.ply").write_text(PLY.format(far="1", last="2"))
+    load_terrain(tmp_path / "m.ply")
+
+
+def test_a_mesh_reads_no_other_file(tmp_path: Path) -> None:
+    """A material file that would have to be opened."""
+    os.mkfifo(tmp_path / "pipe.mtl")
+    (tmp_path / "m.obj").write_text("mtllib pipe.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl x\nf 1 2 3\n")
+    load_terrain(tmp_path / "m.obj")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "7", "[7]", '{"clips": 3}', '{"seed": []}', "\ud800"])
+def test_a_damaged_file_of_a_run_is_a_sentence_that_names_it(tmp_path: Path, text: str) -> None:
+    """Cut or changed notes of what is done: units of synthesis and of recording, what a folder is made with, what joined."""
+    (tmp_path / "units").mkdir()
+    for name, read in {
+        "units/000000.json": lambda: read_unit(tmp_path, 0),
+        "unit.json": lambda: _read_outcomes(tmp_path / "unit.json"),
+        "recording.json": lambda: _claim(tmp_path, 0, "t", RecordSettings(), 1, 2, ["a"]),
+        "synthesis.json": lambda: agree(tmp_path / "synthesis.json", {"seed": 1}),
+        "admission.json": lambda: read_admission(tmp_path),
+    }.items():
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+        with pytest.raises(ParcError) as error:
+            read()
+        assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
