@@ -3,9 +3,8 @@
     python recipes/reference_gait.py CLIPS -o src/parc/metrics/reference_gait.safetensors
 
 CLIPS is a data set of retargeted takes as `parc dataset build` writes it, not hastened: each clip's source names whom it shows
-(cmu/16_11.bvh: cmu/16), its skill what. The file holds mean and covariance of 26 features of one-second windows for each subject
-and activity (`parc.metrics.people`), no motion. Printed is, for each activity, how far people are from other people, and how R and
-N of the takes themselves come out with their own subject left out.
+(cmu/16_11.bvh: cmu/16), its skill what. The file holds mean and covariance of 26 features of one-second windows for each
+subject and activity (`parc.metrics.people`), no motion. Printed are R and N of all takes, their own subject left out.
 """
 
 import argparse

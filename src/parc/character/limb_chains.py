@@ -45,9 +45,9 @@ def limbs_of(character: Character, device: torch.device | str = "cpu") -> Limbs 
     names = character.names
     head = names.index("head") if "head" in names else character.parents[arms[0][0]]
     sole = torch.tensor([_sole(character, leg[2]) for leg in legs], device=device, dtype=torch.float32)
-    left, right = legs
-    left_arm, right_arm = arms
-    return Limbs(*zip(left, right, strict=True), *zip(left_arm, right_arm, strict=True), head, sole)
+    hip, knee, ankle = zip(*legs, strict=True)
+    shoulder, elbow, hand = zip(*arms, strict=True)
+    return Limbs(hip, knee, ankle, shoulder, elbow, hand, head, sole)
 
 
 def _pair_of_chains(character: Character, ends: tuple[int, ...]) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:

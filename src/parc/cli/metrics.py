@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Metrics(Command):
-    """Measure clips or whole data sets: the paper's four metrics, those that do not grow with length, gait, and how human it looks.
+    """Measure clips or data sets: the paper's four metrics, those that do not grow with length, gait, and how human it looks.
 
     R compares windows of a second with those of real people who do the same: 1 is a person, N the share nearer than 95 % of them.
     """

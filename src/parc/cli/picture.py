@@ -19,7 +19,7 @@ class Picture(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """picture (.png, .jpg) or animation (.gif, .webp)"""
     kind: Literal["ghosts", "strip", "sheet"] = "ghosts"
-    """for .png: all poses in one picture, a film strip, or a contact sheet: side views every tenth of a second, to see the gait"""
+    """for .png: all poses in one picture, a film strip, or a contact sheet: side views every .1 s, which show each step"""
     start: float = 0.0
     """s, of a strip or sheet"""
     stop: float | None = None

@@ -23,7 +23,7 @@ from parc.terrain.terrain import TerrainBatch
 
 
 def groups(clips: Iterable[Clip], frames_at_once: int = 4096) -> Iterator[list[Clip]]:
-    """Clips in order, as many together as have one frame rate and about `frames_at_once` padded frames: that bounds the memory."""
+    """Clips in order, together while of one frame rate and of about `frames_at_once` padded frames: that bounds the memory."""
     group: list[Clip] = []
     longest = 0
     for clip in clips:

@@ -25,6 +25,8 @@ SLOW = 0.5
 """m/s"""
 SHORT = 0.1
 """s, stances and gaps between them shorter than this are none"""
+HANGS = 5.0
+"""degrees, a limb that swings by less hangs: a turning trunk alone moves the hands"""
 _TOUCHES = 0.5
 """label"""
 

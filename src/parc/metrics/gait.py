@@ -11,14 +11,15 @@ strikes on the heel, arms with the opposite legs (.92), steps equally long withi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from parc.metrics.batch import ClipBatch
-from parc.metrics.body_signals import BodySignals, signals_of
-from parc.metrics.masked import masked_correlation, masked_mean, masked_min, masked_quantile, masked_range
+from parc.metrics.body_signals import HANGS, BodySignals, signals_of
+from parc.metrics.masked import masked_correlation, masked_mean, masked_min, masked_quantile
 from parc.metrics.take_off import take_offs
 
 SHORTEST, LONGEST = 0.35, 2.2
@@ -77,7 +78,8 @@ class Strides(NamedTuple):
     def joined(cls, parts: Sequence["Strides"]) -> "Strides":
         """Those of several batches; clips are no longer told apart."""
         values = {k: torch.cat([p.values[k].cpu() for p in parts]) for k in parts[0].values}
-        return cls(*(torch.cat([getattr(p, k).cpu() for p in parts]) for k in ("clip", "speed", "turn")), values)
+        clip, speed, turn = (torch.cat([getattr(p, k).cpu() for p in parts]) for k in ("clip", "speed", "turn"))
+        return cls(clip, speed, turn, values)
 
     def at_pace(self, name: str) -> "Strides":
         """Those of a class of `PACES`."""
@@ -112,12 +114,14 @@ def level_strides(s: BodySignals) -> Strides:
     frame = frame.minimum(span.end.unsqueeze(1))
     row, foot, opposite = span.clip.unsqueeze(1), span.foot.unsqueeze(1), 1 - span.foot.unsqueeze(1)
 
-    holds = [_foothold(s, span.clip, *hold) for hold in ((span.foot, span.strike), (1 - span.foot, span.other), (span.foot, span.end))]
+    holds = [
+        _foothold(s, span.clip, *hold) for hold in ((span.foot, span.strike), (1 - span.foot, span.other), (span.foot, span.end))
+    ]
     height = torch.stack([h[:, 2] for h in holds], -1)
     free = ~(s.hand_touches.any(-1)[row, frame] & inside).any(1)
     seconds = (span.end - span.strike) / s.fps
     way = s.root[span.clip, span.end] - s.root[span.clip, span.strike]
-    first, second = ((b - a)[:, :2].norm(dim=-1) for a, b in zip(holds[:2], holds[1:], strict=True))
+    first, second = ((b - a)[:, :2].norm(dim=-1) for a, b in pairwise(holds))
 
     stance, swing = (span.lift - span.strike).unsqueeze(1), (span.end - span.lift).unsqueeze(1)
     since = frame - span.strike.unsqueeze(1)
@@ -127,7 +131,7 @@ def level_strides(s: BodySignals) -> Strides:
     pitch = s.foot_pitch[span.clip, span.strike, span.foot]
     before = s.foot_pitch[span.clip, (span.strike - 1).clamp_min(0), span.foot]
     with_arms = [
-        masked_correlation(s.arm[row, frame, side], s.thigh[row, frame, 1 - side], inside, least=1.0) for side in (foot, opposite)
+        masked_correlation(s.arm[row, frame, side], s.thigh[row, frame, 1 - side], inside, HANGS) for side in (foot, opposite)
     ]
     values = {
         "stance_knee": masked_mean(s.knee[row, frame, foot], mid_stance),
@@ -221,7 +225,9 @@ def _by_clip(strides: Strides, clips: int) -> tuple[Tensor, dict[str, Tensor]]:
     def spread(values: Tensor) -> Tensor:
         return values.new_zeros(shape).index_put((strides.clip, place), values)
 
-    return spread(torch.ones_like(strides.clip)) > 0, {k: spread(v) for k, v in (strides.values | {"speed": strides.speed}).items()}
+    return spread(torch.ones_like(strides.clip)) > 0, {
+        k: spread(v) for k, v in (strides.values | {"speed": strides.speed}).items()
+    }
 
 
 def _mean_by_clip(clip: Tensor, values: Tensor, clips: int) -> Tensor:

@@ -7,8 +7,8 @@ Labels, the first that fits:
     step    the ground underfoot changes by more than .1 m, or the root rises or falls by more than .15 m
     stand, slow, walk, run    level; by the root's speed in the plane: below .25, .8, 1.7 m/s, and over it
 
-Curves are low-passed at 6 Hz before ranges and extremes are taken, so that captured and simulated motion compare. A number with no
-meaning for a window (the strike of a foot that never strikes) is NaN.
+Curves are low-passed at 6 Hz before ranges and extremes are taken, so that captured and simulated motion compare. A number
+without meaning for a window (the strike of a foot that never strikes) is NaN.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.metrics.body_signals import BodySignals
+from parc.metrics.body_signals import HANGS, BodySignals
 from parc.metrics.filters import low_pass, moving_mean
 from parc.metrics.masked import masked_correlation, masked_mean, masked_min, masked_quantile
 
@@ -177,7 +177,7 @@ def _range(curves: Tensor) -> Tensor:
 
 
 def _along(x: Tensor, y: Tensor) -> Tensor:
-    return masked_correlation(x, y, torch.ones_like(x, dtype=torch.bool), least=2.0)
+    return masked_correlation(x, y, torch.ones_like(x, dtype=torch.bool), HANGS)
 
 
 def _band(curves: Tensor, fps: float) -> Tensor:

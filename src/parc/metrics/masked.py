@@ -26,7 +26,7 @@ def masked_quantile(values: Tensor, mask: Tensor, q: float) -> Tensor:
     """Quantile of [..., K] along the last dimension, linear between neighbours as numpy's."""
     ordered = torch.where(mask, values, torch.inf).sort(-1).values
     count = mask.sum(-1, keepdim=True)
-    place = (count - 1).clamp_min(0) * q
+    place = (count - 1).clamp_min(0).to(values.dtype) * q
     low = place.floor().long()
     high = torch.minimum(low + 1, (count - 1).clamp_min(0))
     a, b = ordered.gather(-1, low), ordered.gather(-1, high)

@@ -13,8 +13,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.character.character import Character
-from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
 from parc.metrics.body_signals import BodySignals, signals_of
 from parc.metrics.gait_windows import FEATURES, LABELS, STRIDE, WALK, gait_windows
@@ -83,7 +81,9 @@ def by_activity(parts: Iterable[ScoredWindows | None], most: int = 3) -> dict[st
     known = [p for p in parts if p is not None]
     if not known:
         return {}
-    label, ratio, inside, deviation = (torch.cat([getattr(p, k).cpu() for p in known]) for k in ("label", "ratio", "inside", "deviation"))
+    label, ratio, inside, deviation = (
+        torch.cat([getattr(p, k).cpu() for p in known]) for k in ("label", "ratio", "inside", "deviation")
+    )
     table = {}
     for name, mask in [*((LABELS[k], label == k) for k in range(len(LABELS))), ("all", torch.ones_like(inside))]:
         rows = mask & ~ratio.isnan()

@@ -1,4 +1,4 @@
-"""Who people are, in numbers: one Gaussian for each activity over the windows of real motion capture (`parc.metrics.gait_windows`).
+"""How people move, in numbers: a Gaussian for each activity over windows of real motion capture (`parc.metrics.gait_windows`).
 
 Every subject counts the same, however long it was recorded: mean and covariance of an activity are those of its subjects'
 moments, averaged. Correlations are shrunk by .3 towards none. The distance of a window is its Mahalanobis distance to the
@@ -63,7 +63,14 @@ class People:
     """Gaussians of all activities, and those with each subject left out."""
 
     def __init__(
-        self, subjects: Sequence[str], moments: _Moments, centre: Tensor, scale: Tensor, unit: Tensor, limit: Tensor, character: str
+        self,
+        subjects: Sequence[str],
+        moments: _Moments,
+        centre: Tensor,
+        scale: Tensor,
+        unit: Tensor,
+        limit: Tensor,
+        character: str,
     ) -> None:
         self.subjects, self.character = tuple(subjects), character
         self._moments, self._centre, self._scale, self._unit, self._limit = moments, centre, scale, unit, limit
@@ -123,9 +130,7 @@ class People:
         rows = [(label == a) & (number == who) for a, who in kept]
         average = {a: _known_mean(torch.stack([_known_mean(x[r]) for (b, _), r in zip(kept, rows, strict=True) if b == a]))
                    for a in {a for a, _ in kept}}  # fmt: skip
-        filled = [
-            torch.where(x[r].isnan(), torch.nan_to_num(average[a]), x[r]) for (a, _), r in zip(kept, rows, strict=True)
-        ]
+        filled = [torch.where(x[r].isnan(), torch.nan_to_num(average[a]), x[r]) for (a, _), r in zip(kept, rows, strict=True)]
         moments = _Moments(
             torch.tensor([a for a, _ in kept]),
             torch.tensor([who for _, who in kept]),
@@ -151,14 +156,24 @@ class People:
             "centre": self._centre, "scale": self._scale, "unit": self._unit, "limit": self._limit,
             "label": m.label, "subject": m.subject, "mean": m.mean.float(), "second": m.second[:, i, j].float(),
         }  # fmt: skip
-        head = {"version": _VERSION, "features": FEATURES, "labels": LABELS, "subjects": self.subjects, "character": self.character}
+        head = {
+            "version": _VERSION,
+            "features": FEATURES,
+            "labels": LABELS,
+            "subjects": self.subjects,
+            "character": self.character,
+        }
         save_checkpoint(file, tensors, head | meta)
 
     @classmethod
     def load(cls, file: Path | str = _FILE) -> "People":
         """From a file of `save`; the one in the box if none is named."""
         t, meta = load_checkpoint(file)
-        if meta.get("version") != _VERSION or tuple(meta.get("features", ())) != FEATURES or tuple(meta.get("labels", ())) != LABELS:
+        if (
+            meta.get("version") != _VERSION
+            or tuple(meta.get("features", ())) != FEATURES
+            or tuple(meta.get("labels", ())) != LABELS
+        ):
             raise FormatError(f"{file} holds no statistics of people that this version of parc reads; make it again from clips")
         i, j = torch.triu_indices(len(FEATURES), len(FEATURES))
         second = t["second"].new_zeros(len(t["second"]), len(FEATURES), len(FEATURES))

@@ -22,7 +22,7 @@ _JUMPS = ("gap_jump", "jump_over", "jump_up", "platform_jump", "run_over")
 TAKES = {
     STAND: _ON_FOOT,
     SLOW: _ON_FOOT,
-    WALK: ("walk", "stairs", "bumpy"),
+    WALK: ("walk", "stairs"),
     RUN: ("run",),
     STEP: (*_ON_FOOT, *_JUMPS),
     AIR: (*_ON_FOOT, *_JUMPS),
@@ -32,7 +32,7 @@ TAKES = {
 
 
 def people_from_clips(clips: Sequence[Clip], character: Character) -> tuple[People, dict[str, dict[str, int]]]:
-    """The people of retargeted motion capture, neither hastened nor simulated, and how many windows of whom show each activity."""
+    """The people of retargeted takes, neither hastened nor simulated, and how many windows of whom show each activity."""
     takes = [clip for clip in clips if subject_of(clip) != NOBODY and any(clip.provenance.skill in s for s in TAKES.values())]
     features, labels, subjects = [], [], []
     for group in groups(takes):

@@ -11,6 +11,6 @@ from parc.view.replay import replay_payload
 from parc.view.report import Report
 
 __all__ = [
-    "Camera", "Report", "animate", "bar_chart", "compare", "contact_sheet", "density_chart", "draw_clip", "draw_frame", "draw_navigation",
-    "draw_terrain", "filmstrip", "line_chart", "replay_payload", "side_by_side",
+    "Camera", "Report", "animate", "bar_chart", "compare", "contact_sheet", "density_chart", "draw_clip", "draw_frame",
+    "draw_navigation", "draw_terrain", "filmstrip", "line_chart", "replay_payload", "side_by_side",
 ]  # fmt: skip

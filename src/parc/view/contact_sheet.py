@@ -64,7 +64,9 @@ def contact_sheet(
         raise SettingsError(f"the time from {start:g} s to {stop:g} s is not inside the motion, which ends at {end:.2f} s")
     times = np.arange(start, stop + 1e-6, every)
     if len(times) > _MOST:
-        raise SettingsError(f"a sheet of {len(times)} pictures is too large, expected at most {_MOST}: draw a part, or fewer a second")
+        raise SettingsError(
+            f"a sheet of {len(times)} pictures is too large, expected at most {_MOST}: draw a part, or fewer a second"
+        )
     speed, angle = travel(clip, actor)
     place = smooth_track(actor.pos[:, 0], max(int(_SMOOTHING * actor.fps), 1))
     stage, side = stage_of(clip), -90.0
@@ -81,7 +83,7 @@ def contact_sheet(
 
 
 def travel(clip: Clip, actor: Actor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Speed in the plane [T] m/s and direction [T] rad of a motion, both smooth; where the body stands, where its pelvis points."""
+    """Speed in the plane [T] m/s and direction [T] rad of a motion, smooth; where the body stands, its pelvis's direction."""
     reach = max(int(_TURNING * actor.fps), 1)
     root = actor.pos[:, 0]
     velocity = np.gradient(root, axis=0) * actor.fps if len(actor) > 1 else np.zeros_like(root)
