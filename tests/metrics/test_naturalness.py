@@ -1,5 +1,6 @@
 """R and N against arithmetic, and against damages that everybody sees."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 import torch
 
 from parc.character import humanoid
+from parc.cli.main import main
+from parc.dataset import save_clip
 from parc.dataset.clip import Clip, Provenance
 from parc.dataset.edit import mirror
 from parc.errors import DatasetError, FormatError
@@ -264,3 +267,17 @@ def test_a_pool_of_clips_is_the_same_in_one_part_or_two(walks: list[Clip]) -> No
         assert (row["seconds"], row["n"]) == (other["seconds"], other["n"])
         assert row["r"] == pytest.approx(other["r"], rel=1e-4)
     assert Pool(BODY).gait() == Pool(BODY).human() == {}
+
+
+def test_the_command_tells_gait_and_people(walks: list[Clip], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for clip in walks[:2]:
+        save_clip(clip, tmp_path / f"{clip.name}.motion", BODY)
+    assert main(["metrics", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    pool = Pool(BODY).add(walks[:2])
+    assert told["gait"]["walking"]["cadence"] == pytest.approx(pool.gait()["walking"]["cadence"])
+    assert told["human"]["walk"]["r"] == pytest.approx(pool.human()["walk"]["r"], rel=1e-4)
+    assert told["mean"]["walk_r"] == pytest.approx(np.mean([row["walk_r"] for row in told["each"]]))
+    assert main(["metrics", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "level strides" in printed and "beside people" in printed and "stance_knee" in printed

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from parc.evaluate.evaluation import EvaluationSettings, Evaluator
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
+_GAIT_COLUMNS = ("stance_knee", "cadence", "walk_r", "human_n")
+"""printed beside them"""
 _NOT_PRINTED = ("displacement", "goal_by_terrain", "by_motion", "by_clip", "settings", "took")
 """too long (they are in evaluation.json), or, as the time it took, not the same when measured again"""
 
@@ -253,10 +255,10 @@ def _show_generators(rows: list[dict[str, Any]], title: str) -> None:
         return
     width = max(len(row["label"]) for row in rows) + 2
     print(f"\n{title}, means over {rows[0]['motions']} motions")
-    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in _COLUMNS))
+    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in (*_COLUMNS, *_GAIT_COLUMNS)))
     for row in rows:
         for limit, values in row["limits"].items():
-            cells = "".join(f"{values['mean'][c]:11.4g}" for c in _COLUMNS)
+            cells = "".join(f"{values['mean'][c]:11.4g}" for c in (*_COLUMNS, *_GAIT_COLUMNS))
             print(f"{row['label']:<{width}}{limit + ' s':>7}{cells}")
 
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from parc.character.character import Character
+from parc.dataset.clip import Clip
 from parc.metrics.batch import ClipBatch
 from parc.metrics.body_signals import BodySignals, signals_of
 from parc.metrics.gait_windows import FEATURES, LABELS, STRIDE, WALK, gait_windows
@@ -74,6 +76,11 @@ def measure_naturalness(batch: ClipBatch, signals: BodySignals | None = None) ->
     inside = nothing.new_zeros(shape).index_put(at, windows.inside.to(nothing.dtype))
     share = 100 * (inside * known).sum(1) / known.sum(1)
     return {"walk_r": masked_quantile(ratio, walks, 0.5), "human_r": masked_quantile(ratio, known, 0.5), "human_n": share}
+
+
+def naturalness_of(clip: Clip, character: Character) -> dict[str, float]:
+    """`measure_naturalness` of one clip."""
+    return {name: float(value) for name, value in measure_naturalness(ClipBatch.stack([clip], character)).items()}
 
 
 def by_activity(parts: Iterable[ScoredWindows | None], most: int = 3) -> dict[str, dict]:

@@ -18,8 +18,9 @@ from parc.errors import SettingsError
 from parc.view.actor import Actor
 from parc.view.camera import Camera, Size, direction_of
 from parc.view.caption import grid, label
-from parc.view.figure import draw_actors, stage_of
+from parc.view.figure import draw_actors
 from parc.view.filmstrip import smooth_track
+from parc.view.scene import Scene
 from parc.view.viewpoint import hidden_share
 
 _ELEVATION = 4.0
@@ -69,7 +70,7 @@ def contact_sheet(
         )
     speed, angle = travel(clip, actor)
     place = smooth_track(actor.pos[:, 0], max(int(_SMOOTHING * actor.fps), 1))
-    stage, side = stage_of(clip), -90.0
+    stage, side = Scene.on(clip.terrain), -90.0  # without the path, which would hide the feet
     pictures = []
     for time in times:
         frame = actor.frame_at(time)
