@@ -70,6 +70,17 @@ def test_a_motion_measures_the_same_beside_a_longer_one(walks, strolling) -> Non
             assert float(together[name][k]) == pytest.approx(float(alone[name]), rel=1e-4, abs=1e-3, nan_ok=True), name
 
 
+def test_stance_does_not_know_what_stands_behind_the_end_of_a_motion(walks) -> None:
+    """Cut anywhere, in the middle of swings too."""
+    whole = walks[0]
+    cuts = [replace(whole, motion=whole.motion.slice(0, n)) for n in range(40, 70)]
+    together = signals_of(ClipBatch.stack([*cuts, whole], BODY)).stance
+    for k, clip in enumerate(cuts):
+        alone = signals_of(ClipBatch.stack([clip], BODY)).stance[0]
+        assert torch.equal(together[k, : len(clip.motion)], alone)
+        assert not bool(together[k, len(clip.motion) :].any())
+
+
 def test_the_swing_clearance_is_the_lift_of_the_rule(strolling) -> None:
     """The arch is sin(pi t)^.6 times 8 cm over level terrain; its least in the middle third is at one of its ends."""
     lowest = 80 * np.sin(np.pi / 3) ** 0.6
@@ -154,7 +165,9 @@ def test_a_drop_is_no_jump_and_a_clip_that_begins_in_the_air_has_no_take_off() -
     ledge = posed(24, 50.0, torch.cat([torch.full((8,), 1.499), fall, fall[-1:].expand(4)]), Terrain(heights, torch.zeros(2)))
     place = ledge.motion.root_pos.clone()
     place[:8, 1], place[8:, 1] = 1.4, 2.6
-    found = gait(changed(ledge, root_pos=place))
+    joints = ledge.motion.joint_rot.clone()
+    joints[8:] = posed(1, 5.0, 0.0).motion.joint_rot  # legs are stretched in the air
+    found = gait(changed(ledge, root_pos=place, joint_rot=joints))
     assert found["takeoff_knee"] == pytest.approx(50, abs=0.1)
     assert np.isnan(found["takeoff_speed"])
     falling = changed(

@@ -141,6 +141,21 @@ def test_a_motion_scores_the_same_beside_a_longer_one(walks: list[Clip], strolli
         np.testing.assert_allclose(together.ratio[together.clip == k], alone.ratio, rtol=1e-3)
 
 
+def test_a_clip_is_told_by_the_medians_of_its_windows(walks: list[Clip], strolling) -> None:
+    clips = [strolling(), *walks]
+    batch = ClipBatch.stack(clips, BODY)
+    told, windows = measure_naturalness(batch), score_windows(batch)
+    mixed = 0
+    for k in range(len(clips)):
+        mine = windows.clip == k
+        walking = mine & (windows.label == WALK)
+        mixed += int(mine.sum() > walking.sum())
+        assert float(told["walk_r"][k]) == pytest.approx(float(np.median(windows.ratio[walking])), rel=1e-5)
+        assert float(told["human_r"][k]) == pytest.approx(float(np.median(windows.ratio[mine])), rel=1e-5)
+        assert float(told["human_n"][k]) == pytest.approx(100 * float(windows.inside[mine].float().mean()), rel=1e-5)
+    assert mixed > 1
+
+
 # ---- people --------------------------------------------------------------------------------------------------------
 
 
