@@ -235,7 +235,7 @@ def test_filters_do_what_they_say() -> None:
     shape = np.ones((1, 3, 1))
     padded = np.pad(mask, ((0, 0), (6, 6), (0, 0)), mode="edge")
     expected = ndimage.binary_opening(ndimage.binary_closing(padded, shape), shape)[:, 6:-6]
-    np.testing.assert_array_equal(tidied(torch.tensor(mask), 3)[:, 3:-3], expected[:, 3:-3])
+    np.testing.assert_array_equal(tidied(torch.tensor(mask), 3), expected)
     t = torch.arange(200) / 30
     slow, quick = (torch.sin(2 * np.pi * f * t).view(1, -1, 1) for f in (1.0, 12.0))
     kept, gone = (low_pass(x, 30.0, 6.0)[:, 20:-20] for x in (slow, quick))

@@ -33,18 +33,20 @@ def convolved(values: Tensor, kernel: Tensor) -> Tensor:
 
 def tidied(mask: Tensor, frames: int) -> Tensor:
     """A mask [N, T, ...] with gaps shorter than `frames` closed, then stretches shorter than that removed."""
-    frames = max(frames, 1) | 1
+    half = max(frames, 1) // 2
+    room = 4 * half  # the reach of the four steps together: ends are repeated once, before the first
     rows = mask.movedim(1, -1).to(torch.float32)
-    flat = rows.reshape(-1, 1, mask.shape[1])
+    flat = functional.pad(rows.reshape(-1, 1, mask.shape[1]), (room, room), mode="replicate")
 
     def grown(x: Tensor) -> Tensor:
-        padded = functional.pad(x, (frames // 2, frames // 2), mode="replicate")
-        return functional.max_pool1d(padded, frames, 1)
+        return functional.max_pool1d(x, 2 * half + 1, 1, half)
 
     def shrunk(x: Tensor) -> Tensor:
         return -grown(-x)
 
-    return (grown(shrunk(shrunk(grown(flat)))).view(rows.shape) > 0.5).movedim(-1, 1)
+    closed = shrunk(grown(flat))
+    opened = grown(shrunk(closed))[..., room : room + mask.shape[1]]
+    return (opened.view(rows.shape) > 0.5).movedim(-1, 1)
 
 
 def unwrapped(degrees: Tensor) -> Tensor:
