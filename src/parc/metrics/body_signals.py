@@ -200,8 +200,7 @@ class BodySignals:
     def stance(self) -> Tensor:
         """[N, T, 2] bool"""
         stands = (self.clearance < NEAR) & (self.sole_speed < SLOW)
-        held = stands.gather(1, self._at.unsqueeze(-1).expand_as(stands))
-        return tidied(held, self.span(SHORT)) & self.valid.unsqueeze(-1)
+        return tidied(stands, self.span(SHORT)) & self.valid.unsqueeze(-1)
 
     @cached_property
     def strike(self) -> Tensor:
