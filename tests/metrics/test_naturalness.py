@@ -23,7 +23,7 @@ from parc.metrics.people_from_clips import people_from_clips
 from parc.metrics.pooled import Pool
 from parc.metrics.subject import NOBODY, subject_of
 
-from .conftest import at_double_speed, backwards, changed, crouched, with_stiff_arms
+from .conftest import at_double_speed, backwards, bent, changed, crouched, with_stiff_arms
 
 BODY = humanoid()
 F = len(FEATURES)
@@ -255,11 +255,20 @@ def test_a_subject_is_named_by_its_source(walks: list[Clip], source: str, subjec
     assert subject_of(replace(walks[0], provenance=Provenance(source=source))) == subject
 
 
+def counted_of(clip: Clip) -> int:
+    """Windows of walking."""
+    return int((gait_windows(signals_of(ClipBatch.stack([clip], BODY))).label == WALK).sum())
+
+
 def test_people_come_out_of_clips_and_those_who_show_nothing_are_refused(walks: list[Clip]) -> None:
     named = [replace(c, provenance=Provenance(source=f"lab/{k % 3}_{k}.bvh", skill="walk")) for k, c in enumerate(walks)]
     made, counted = people_from_clips(named, BODY)
     assert made.subjects == ("lab/0", "lab/1", "lab/2")
     assert sum(counted["walk"].values()) > 60
+    low = changed(named[0], root_pos=named[0].motion.root_pos * torch.tensor([1.0, 1.0, 0.0]) + torch.tensor([0.0, 0.0, 0.1]))
+    lying = bent(low, "thigh", -85.0)
+    _, without = people_from_clips([*named[1:], lying], BODY)
+    assert sum(without["walk"].values()) == sum(counted["walk"].values()) - counted_of(named[0])
     one = score_windows(ClipBatch.stack(named, BODY), among=made)
     beside_all = score_windows(ClipBatch.stack(walks, BODY), among=made)
     assert float(one.ratio.nanmedian()) > float(beside_all.ratio.nanmedian())

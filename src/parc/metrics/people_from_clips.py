@@ -13,7 +13,7 @@ from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.metrics.batch import ClipBatch, groups
 from parc.metrics.body_signals import signals_of
-from parc.metrics.gait_windows import AIR, CLIMB, LABELS, RUN, SLOW, STAND, STEP, WALK, gait_windows
+from parc.metrics.gait_windows import AIR, CLIMB, FEATURES, LABELS, RUN, SLOW, STAND, STEP, WALK, gait_windows
 from parc.metrics.people import LEAST_SUBJECTS, People
 from parc.metrics.subject import NOBODY, subject_of
 
@@ -29,6 +29,10 @@ TAKES = {
     CLIMB: _ON_FOOT,
 }
 """skills whose takes show each activity"""
+UPRIGHT = 0.4
+"""m of the pelvis over the soles in the mean; somebody lower, on the ground or getting up from it, is not on foot"""
+_MAY_BE_LOW = (AIR, CLIMB)
+_PELVIS = FEATURES.index("pelvis over soles")
 
 
 def people_from_clips(clips: Sequence[Clip], character: Character) -> tuple[People, dict[str, dict[str, int]]]:
@@ -42,6 +46,7 @@ def people_from_clips(clips: Sequence[Clip], character: Character) -> tuple[Peop
         found = gait_windows(signals)
         rows = list(zip(found.clip.tolist(), found.label.tolist(), strict=True))
         shown = torch.tensor([group[c].provenance.skill in TAKES[a] for c, a in rows], dtype=torch.bool)
+        shown &= (found.features[:, _PELVIS] > UPRIGHT) | torch.isin(found.label, torch.tensor(_MAY_BE_LOW))
         features.append(found.features[shown])
         labels.append(found.label[shown])
         subjects += [subject_of(group[c]) for (c, _), s in zip(rows, shown.tolist(), strict=True) if s]
