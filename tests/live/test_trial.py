@@ -23,7 +23,7 @@ def test_grounds_are_seeded_one_by_one() -> None:
 
 
 def test_the_summary_is_what_it_says() -> None:
-    one = TrialResult(0, True, True, 4.0, None, 0.3, 0, 0, 8, 6, 2, 0, 0.05, 0.5, 0.8, 0.1, 0.2, "none", (0.1, 0.3))
+    one = TrialResult(0, True, True, 4.0, None, 0.3, 0, 0, 8, 6, 2, 0, 0.05, 0.5, 0.8, 0.1, 0.2, "none", (0.1, 0.3), 1.4, 90.0)
     two = TrialResult(1, False, True, 12.0, 2.0, 3.1, 2, 2, 24, 12, 6, 1, 0.09, 1.0, 1.6, 0.9, 0.0, "climb", (0.2, 0.4))
     total = summary([one, two])
     assert total["reached"] == 0.5 and total["reached_after_resets"] == 1.0
@@ -36,6 +36,7 @@ def test_the_summary_is_what_it_says() -> None:
     assert total["plan_p50"] == pytest.approx(0.25)
     assert total["safe_plans"] == pytest.approx(18 / 32) and total["continued_plans"] == pytest.approx(8 / 32)
     assert [t["index"] for t in total["trials"]] == [0, 1]
+    assert total["walk_r"] == pytest.approx(1.4) and total["human_n"] == pytest.approx(90.0)
     json.dumps(total)
 
 

@@ -60,10 +60,11 @@ def test_results_of_other_settings_or_other_files_are_refused(models: Models, tm
 def test_the_summary_by_hand() -> None:
     row = {"motion_seconds": 5.0, "survival": 0.5, "cpu": 10.0}
     rows = [
-        row | {"reached": True, "tries": 1, "length": 6.0, "progress": 5.6, "wall": 10.0},
-        row | {"reached": True, "tries": 3, "length": 6.0, "progress": 6.0, "wall": 20.0},
+        row | {"reached": True, "tries": 1, "length": 6.0, "progress": 5.6, "wall": 10.0, "walk_r": 1.2, "human_n": 80.0},
+        row | {"reached": True, "tries": 3, "length": 6.0, "progress": 6.0, "wall": 20.0, "walk_r": 1.8, "human_n": float("nan")},
         row | {"reached": False, "tries": 5, "length": 8.0, "progress": 4.0, "wall": 30.0},
     ]
     table = summary(rows)
     assert (table["reached"], table["first_try"], table["tries"]) == (2, pytest.approx(1 / 3), 2.0)
     assert table["share_of_path"] == pytest.approx((1 + 1 + 0.5) / 3) and table["wall"] == 20.0
+    assert table["walk_r"] == pytest.approx(1.5) and table["human_n"] == 80.0

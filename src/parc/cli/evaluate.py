@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from parc.evaluate.terrain_families import Family
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
+_GAIT_COLUMNS = ("stance_knee", "cadence", "walk_r", "human_n")
+"""printed beside them"""
 _NOT_PRINTED = ("cases", "displacement", "goal_by_terrain", "by_motion", "by_clip", "settings", "took")
 """too long (they are in evaluation.json), or, as the time it took, not the same when measured again"""
 
@@ -281,10 +283,11 @@ def _show_generators(rows: list[dict[str, Any]], title: str) -> None:
     parts = [(name, part) for row in rows for name, part in [(row["label"], row), *_indented(row, "by_family")]]
     width = max(len(name) for name, _ in parts) + 2
     print(f"\n{title}, means over {rows[0]['motions']} motions")
-    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in _COLUMNS))
+    columns = (*_COLUMNS, *_GAIT_COLUMNS)
+    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in columns))
     for name, part in parts:
         for limit, values in part["limits"].items():
-            cells = "".join(f"{values['mean'][c]:11.4g}" for c in _COLUMNS)
+            cells = "".join(f"{values['mean'][c]:11.4g}" for c in columns)
             print(f"{name:<{width}}{limit + ' s':>7}{cells}")
     for row in rows:
         if "sampler" in row:

@@ -32,7 +32,7 @@ COMMANDS = {
     "logs": _Entry("logs", "Logs", "a run's numbers in TensorBoard or Weights & Biases"),
     "metrics": _Entry("metrics", "Metrics", "measure clips: TPL, TCL, HJF, FWD, skate, floating, ..."),
     "convert": _Entry("convert", "Convert", "one motion file into another, by extension"),
-    "picture": _Entry("picture", "Picture", "a clip as a picture, film strip or animation"),
+    "picture": _Entry("picture", "Picture", "a clip as a picture, film strip, contact sheet or animation"),
     "verify": _Entry("verify", "Verify", "read every byte of a data set, model or run and compare it with its hashes"),
     "studio": _Entry("studio", "Studio", "see, edit and make motions in the browser"),
     "live": _Entry("live", "Live", "drive a simulated character that plans as it goes, and measure it"),

@@ -195,7 +195,7 @@ def _pose(
         joints[:, character.index(f"{name}_shin") - 1] = shin
         joints[:, character.index(f"{name}_foot") - 1] = rotation.difference(leg, about(z, foot.yaw))
         contacts[:, character.index(f"{name}_foot")] = torch.as_tensor(foot.planted, dtype=torch.float32)
-        swing = foot.side * settings.arm_swing * np.cos(phase)
+        swing = foot.side * settings.arm_swing * np.sin(phase)
         hang = rotation.multiply(about(y, swing), about(x, np.full(frames, -foot.side * 1.35)))
         joints[:, character.index(f"{name}_upper_arm") - 1] = hang
         joints[:, character.index(f"{name}_lower_arm") - 1] = about(z, np.full(frames, -foot.side * 0.35))

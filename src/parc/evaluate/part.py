@@ -73,6 +73,7 @@ def code_fingerprint() -> str:
     """Of the source of every stage that a measurement runs through: numbers of other code are not ours."""
     package = Path(__file__).parents[1]
     files = [file for stage in _STAGES for file in sorted((package / stage).rglob("*.py"))]
+    files += sorted((package / "metrics").glob("*.safetensors"))
     return hash_text("\n".join(f"{file.relative_to(package)} {hash_file(file)}" for file in files))
 
 

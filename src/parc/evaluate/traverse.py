@@ -9,6 +9,7 @@ Results are lines of JSON, one a terrain, appended as they come; a run that was 
 """
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ import torch
 from parc.errors import FormatError
 from parc.evaluate.terrain_families import Crossing, Family
 from parc.evaluate.terrain_sets import SetName, TestCase, case_stream, drawn_crossing, set_case, version_of
+from parc.metrics.naturalness import UNITS, naturalness_of
 from parc.terrain import RandomBoxes, RandomWalks, random_boxes, random_walks
 from parc.traverse import Models, RouteSettings, Traverse, TraverseSettings, plan_random_route, plan_route, traverse
 from parc.traverse.route import ends_of
@@ -91,6 +93,8 @@ def evaluate_traverse(
         random = torch.Generator(models.generator.device).manual_seed(int(entropy[0] >> 1))
         result = traverse(case.terrain, case.path, models, settings, random, case.name)
         done[case.name] = row_of(case, result)
+        if result.simulated is not None:
+            done[case.name] |= naturalness_of(result.simulated, models.tracker.character)
         if on_result is not None:
             on_result(case, result)
         with file.open("a") as lines:
@@ -141,4 +145,10 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "cpu": mean("cpu", rows),
         "motion_seconds": mean("motion_seconds", reached),
         "survival": mean("survival", rows),
+        **{name: _known_mean([row.get(name, math.nan) for row in rows]) for name in UNITS},
     }
+
+
+def _known_mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan

@@ -4,19 +4,22 @@ Item i draws terrain, start and goal from SeedSequence([seed, 0, i]), so it is t
 reached without a fall. A character that falls is put back and goes on until its time is up: that share is told apart.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from parc.dataset.clip import Clip
 from parc.errors import PathError, SettingsError
 from parc.generate.generator import Generator
 from parc.live.pilot import Pilot, PilotSettings
+from parc.metrics.naturalness import naturalness_of
 from parc.motion.motion import Motion
 from parc.path.endpoint import EndpointSettings, random_endpoints
 from parc.path.path import TerrainPath
@@ -90,6 +93,10 @@ class TrialResult:
     trouble: Trouble
     """where the first fall was, or that there was none"""
     plan_seconds: tuple[float, ...]
+    walk_r: float = math.nan
+    """R of walking, see `parc.metrics.naturalness`; 1 is a person"""
+    human_n: float = math.nan
+    """%, seconds that are nearer than 95 % of people's"""
 
 
 def trial_ground(index: int, seed: int = 0, settings: TrialSettings = TrialSettings()) -> TrialGround:
@@ -160,7 +167,9 @@ def run_trial(
             trouble="none" if arrived and first_fall is None else trouble,
             plan_seconds=tuple(statistics.plan_seconds),
         )
-        return result, pilot.motion()
+        motion = pilot.motion()
+        human = naturalness_of(Clip("live", motion, ground.terrain, path), trained.character)
+        return replace(result, walk_r=human["walk_r"], human_n=human["human_n"]), motion
 
 
 def trouble_at(path: TerrainPath, xy: Tensor) -> Trouble:
@@ -218,5 +227,11 @@ def summary(results: list[TrialResult]) -> dict[str, Any]:
         "continued_plans": sum(r.continued_plans for r in results) / max(plans, 1),
         "stalls": sum(r.stalls for r in results),
         "joint_error": sum(r.joint_error * r.seconds for r in results) / max(simulated, 1e-9),
+        **{name: _known_mean([getattr(r, name) for r in results]) for name in ("walk_r", "human_n")},
         "trials": trials,
     }
+
+
+def _known_mean(values: list[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -3,6 +3,7 @@
 Padding repeats the last frame and is masked by `valid`; every metric sums over valid frames only.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +17,25 @@ from parc.character.self_distance import self_depth
 from parc.character.surface import Surface, min_per_body, surface_points, world_points
 from parc.dataset.clip import Clip
 from parc.errors import MotionError
+from parc.metrics.subject import subject_of
 from parc.terrain.distance import clearance, penetration_depth
+from parc.terrain.support import carrying_distance
 from parc.terrain.terrain import TerrainBatch
+
+
+def groups(clips: Iterable[Clip], frames_at_once: int = 4096) -> Iterator[list[Clip]]:
+    """Clips in order, together while of one frame rate and of about `frames_at_once` padded frames: that bounds the memory."""
+    group: list[Clip] = []
+    longest = 0
+    for clip in clips:
+        grown = max(longest if group else 0, len(clip.motion))
+        if group and (grown * (len(group) + 1) > frames_at_once or clip.motion.fps != group[0].motion.fps):
+            yield group
+            group, grown = [], len(clip.motion)
+        longest = grown
+        group.append(clip)
+    if group:
+        yield group
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +55,8 @@ class ClipBatch:
     goal: Tensor
     """[N, 2] last waypoint; NaN for a clip without a path"""
     fps: float
+    subjects: tuple[str, ...] = ()
+    """whom each clip shows (`subject_of`), to be left out of the people it is compared with; empty: nobody"""
 
     @classmethod
     def stack(cls, clips: list[Clip], character: Character, device: torch.device | str = "cpu") -> "ClipBatch":
@@ -64,6 +84,7 @@ class ClipBatch:
             terrains=TerrainBatch.stack([c.terrain for c in clips]).to(device),
             goal=torch.stack([nowhere if c.path is None else c.path.goal[:2] for c in clips]).to(device),
             fps=clips[0].motion.fps,
+            subjects=tuple(subject_of(c) for c in clips),
         )
 
     def __len__(self) -> int:
@@ -96,6 +117,11 @@ class ClipBatch:
     def point_clearance(self) -> Tensor:
         """[N, T, P] distance of each point above or beside the terrain, 0 inside, m."""
         return clearance(self.terrains, self.points)
+
+    @cached_property
+    def carrying_clearance(self) -> Tensor:
+        """[N, T] distance of the body's nearest point to terrain that carries, m."""
+        return carrying_distance(self.terrains, self.points).amin(-1)
 
     @cached_property
     def body_clearance(self) -> Tensor:

@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from parc.metrics.batch import ClipBatch
-from parc.terrain.support import carrying_distance
 
 GRAVITY = 9.81
 """m/s2"""
@@ -33,7 +32,7 @@ def airborne(batch: ClipBatch) -> Tensor:
 
 def unsupported(batch: ClipBatch) -> Tensor:
     """[N, T] bool"""
-    return (carrying_distance(batch.terrains, batch.points).amin(-1) > AIR) & batch.valid
+    return (batch.carrying_clearance > AIR) & batch.valid
 
 
 def flight_acceleration(batch: ClipBatch, free: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""All metrics of a batch of clips at once: the paper's four, and those that do not grow with length."""
+"""All metrics of a batch of clips at once: the paper's four, those that do not grow with length, gait and how human it looks."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,10 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.metrics.batch import ClipBatch
+from parc.metrics import gait, naturalness
+from parc.metrics.batch import ClipBatch, groups
 from parc.metrics.body_fit import joint_limit_frames, self_penetration_frames, self_penetration_mm
+from parc.metrics.body_signals import signals_of
 from parc.metrics.flight import flight, veer
 from parc.metrics.goal import final_waypoint_distance
 from parc.metrics.jerk import high_jerk_frames, max_jerk
@@ -37,6 +39,8 @@ UNITS = {
     "ballistic": "m/s2, |a_z + 9.81| of the centre of mass in flight",
     "veer": "m/s2, horizontal acceleration of the centre of mass in the air",
     "floating": "%, frames in which nothing carries the body and it does not fall",
+    **gait.UNITS,
+    **naturalness.UNITS,
 }
 """What `measure` returns, in this order."""
 
@@ -50,6 +54,7 @@ def measure(batch: ClipBatch) -> dict[str, Tensor]:
     foot_skate, foot_slide = skate(batch, feet) if feet else (nothing, nothing)
     hand_skate = skate(batch, hands)[0] if hands else nothing
     ballistic, floating = flight(batch)
+    signals = signals_of(batch)
     return {
         "frames": batch.frames,
         "seconds": batch.frames / batch.fps,
@@ -72,6 +77,8 @@ def measure(batch: ClipBatch) -> dict[str, Tensor]:
         "ballistic": ballistic,
         "veer": veer(batch),
         "floating": floating,
+        **gait.measure_gait(batch, signals),
+        **naturalness.measure_naturalness(batch, signals),
     }
 
 
@@ -80,23 +87,9 @@ def measure_clips(
 ) -> list[dict[str, float]]:
     """Metrics of each clip, in order; batches of about `frames_at_once` padded frames bound the memory."""
     results: list[dict[str, float]] = []
-    group: list[Clip] = []
-    longest = 0
-
-    def flush() -> None:
-        if group:
-            values = {k: v.tolist() for k, v in measure(ClipBatch.stack(group, character, device)).items()}
-            results.extend({k: values[k][i] for k in values} for i in range(len(group)))
-            group.clear()
-
-    for clip in clips:
-        grown = max(longest if group else 0, len(clip.motion))
-        if group and (grown * (len(group) + 1) > frames_at_once or clip.motion.fps != group[0].motion.fps):
-            flush()
-            grown = len(clip.motion)
-        longest = grown
-        group.append(clip)
-    flush()
+    for group in groups(clips, frames_at_once):
+        values = {k: v.tolist() for k, v in measure(ClipBatch.stack(group, character, device)).items()}
+        results.extend({k: values[k][i] for k in values} for i in range(len(group)))
     return results
 
 

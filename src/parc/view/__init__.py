@@ -3,6 +3,7 @@
 from parc.view.camera import Camera
 from parc.view.caption import side_by_side
 from parc.view.chart import bar_chart, density_chart, line_chart
+from parc.view.contact_sheet import contact_sheet
 from parc.view.figure import draw_clip, draw_frame, draw_terrain
 from parc.view.filmstrip import animate, compare, filmstrip
 from parc.view.navigation import draw_navigation
@@ -10,6 +11,6 @@ from parc.view.replay import replay_payload
 from parc.view.report import Report
 
 __all__ = [
-    "Camera", "Report", "animate", "bar_chart", "compare", "density_chart", "draw_clip", "draw_frame", "draw_navigation",
-    "draw_terrain", "filmstrip", "line_chart", "replay_payload", "side_by_side",
+    "Camera", "Report", "animate", "bar_chart", "compare", "contact_sheet", "density_chart", "draw_clip", "draw_frame",
+    "draw_navigation", "draw_terrain", "filmstrip", "line_chart", "replay_payload", "side_by_side",
 ]  # fmt: skip

@@ -43,6 +43,8 @@ _MORE = (
     Column("floating", "floating, %", True),
     Column("pen_mm", "penetration, mm", True),
     Column("seam_jerk", "seam jerk ratio", True),
+    Column("walk_r", "walking beside people's, R", True),
+    Column("human_n", "seconds like people's, N %", False),
 )
 _F1_UNIT = "labels against geometry"
 _CHARTS = (("fwd", "fwd", "FWD", "m"), ("tpl", "tpl", "TPL", "m"), ("tcl", "tcl", "TCL", "m"), (_HJF, "hjf", "HJF", "%"))

@@ -133,7 +133,7 @@ def _frames(
     stage = stage_of(clip)
     leader = follow or (actors[0] if camera is None else None)
     camera = camera or close_up(clip, actors, size)
-    path = None if leader is None else _smooth(leader.pos[:, 0], max(int(_SMOOTHING * leader.fps), 1))
+    path = None if leader is None else smooth_track(leader.pos[:, 0], max(int(_SMOOTHING * leader.fps), 1))
     for time in times:
         view = camera
         if path is not None and leader is not None:
@@ -144,7 +144,7 @@ def _frames(
         yield draw_actors(stage, actors, [a.frame_at(time) for a in actors], view, size)
 
 
-def _smooth(track: np.ndarray, reach: int) -> np.ndarray:
+def smooth_track(track: np.ndarray, reach: int) -> np.ndarray:
     """Moving average of [T, 3] over +-reach frames, ends repeated."""
     padded = np.concatenate([track[:1].repeat(reach, 0), track, track[-1:].repeat(reach, 0)])
     total = np.concatenate([np.zeros((1, 3)), padded.cumsum(0)])
