@@ -57,6 +57,7 @@ from parc.generate.train import GENERATOR_FILE
 from parc.loop.admit import ADMISSION, DATASET, admit, read_admission
 from parc.loop.guard import GuardSettings
 from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked, refusal
+from parc.loop.left_out import lost_motions
 from parc.loop.machines import Machines
 from parc.loop.plan import LoopSettings, TrackerPlan
 from parc.loop.run_errors import disk_sentence, gpu_sentence
@@ -66,9 +67,7 @@ from parc.loop.training import GeneratorTraining, TrackerTraining, run_training
 from parc.mocap.vary_set import vary_dataset
 from parc.record.record import RecordSettings, record_dataset
 from parc.run.atomic import remove_leftovers, write_bytes_atomically
-from parc.run.file_reading import read_json
 from parc.run.workers import Workers, WorkersState
-from parc.track.followed import shares_followed
 from parc.track.train import ACTOR, CHECKPOINT
 
 WORKERS, FOLLOWED = "workers.json", "followed.json"
@@ -238,25 +237,12 @@ class _Run:
         }
 
         def work(out: Path) -> dict[str, Any]:
-            lost = self._not_followed(plan, known, generated, out / FOLLOWED)
+            lost = lost_motions(plan, known, generated, out / FOLLOWED, self.character, self.device)
             task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device, lost)
             return run_training(task, out, machines=self.machines) | {"left_out": len(lost)}
 
         self._do(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT])
         return self._place(i, "tracker") / ACTOR
-
-    def _not_followed(self, plan: TrackerPlan, policy: Path | None, generated: Path, file: Path) -> frozenset[str]:
-        """Names of synthesised motions that the policy before loses too early; kept in `file` for a training that goes on."""
-        if policy is None or not plan.least_followed:
-            return frozenset()
-        if not file.is_file():
-            clips = list(Dataset.open(generated, self.character))
-            shares = shares_followed(policy, clips, self.character, self.device, threads=plan.training.threads) if clips else {}
-            write_bytes_atomically(file, json.dumps(shares, indent=1).encode())
-        shares = read_json(file)
-        if not isinstance(shares, dict) or not all(isinstance(share, int | float) for share in shares.values()):
-            raise LoopError(f"{file} is damaged; move it away, and it is made again")
-        return frozenset(name for name, share in shares.items() if share < plan.least_followed)
 
     def _recording(self, i: int, settings: RecordSettings, threads: int, generated: Path, tracker: Path) -> Path:
         inputs = {
