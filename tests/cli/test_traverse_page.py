@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from parc.cli.traverse_page import _remove_older
+from parc.cli.traverse_page import _FACTS, _remove_older
 
 
 def test_files_of_an_earlier_crossing_go_and_nothing_else(tmp_path: Path) -> None:
@@ -13,10 +13,13 @@ def test_files_of_an_earlier_crossing_go_and_nothing_else(tmp_path: Path) -> Non
     for name in names:
         (tmp_path / name).write_text("x")
     files = ["easy.motion", "easy.glb", "easy.html", "easy.json", "mine.png"]
-    note.write_text(json.dumps({"files": [f"somewhere/{name}" for name in files]}))
+    note.write_text(json.dumps(dict.fromkeys(_FACTS, 0) | {"files": [f"somewhere/{name}" for name in files]}))
     _remove_older(note, [tmp_path / "easy.html"])
     left = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()}
     assert left == {"easy.html", "easy.json", "other/easy.motion", "mine.png"}
+    note.write_text(json.dumps({"files": ["easy.html"]}))
+    _remove_older(note, [])
+    assert (tmp_path / "easy.html").exists(), "not a note of a crossing"
     note.write_text("no JSON")
     _remove_older(note, [])
     assert (tmp_path / "easy.html").exists()

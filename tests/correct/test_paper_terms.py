@@ -47,7 +47,7 @@ def some_change() -> torch.Tensor:
 def test_the_loss_weighs_its_terms_as_the_paper_does() -> None:
     """1 for the change, 1000 for penetration, contact and jerk; what is not the paper's is off."""
     contacts = torch.ones(FRAMES, BODY.num_bodies)
-    papers = OptimiseSettings(smoothness=0.0, sliding=0.0, anchor=0.0)
+    papers = OptimiseSettings(smoothness=0.0, sliding=0.0, anchor=0.0, self_penetration=0.0, limits=0.0)
     problem = correction(standing(-0.05, contacts), settings=papers)
     terms = {name: float(value) for name, value in problem.terms(some_change()).items()}
     assert all(terms[name] > 0 for name in ("regularisation", "penetration", "contact", "jerk"))

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from parc.evaluate.terrains import walk_cases
 
 from parc.character import humanoid, surface_points
 from parc.correct.optimise import OptimiseSettings
@@ -17,6 +16,7 @@ from parc.correct.select import SelectSettings
 from parc.correct.synthesise import SynthesisSettings
 from parc.evaluate.evaluation import EvaluationSettings
 from parc.evaluate.generator import BLENDS, GeneratorTest
+from parc.evaluate.terrain_sets import set_cases
 from parc.generate.encoder import EncoderSettings
 from parc.generate.generator import GeneratorSettings
 from parc.generate.network import PAST_FRAMES
@@ -96,7 +96,7 @@ PAPER: list[Row] = [
     ("7", "on boxes, then on slices", lambda: synthesis(lambda s: s.settings.ground), ["boxes", "boxes", "course", "course"]),
     ("7", "their longest, s", lambda: synthesis(lambda s: s.settings.rollout.seconds), [10.0] * 4),
     ("7", "the same by default", lambda: RolloutSettings().seconds, 10.0),
-    ("7.2", "test terrains", lambda: (EvaluationSettings().terrains, walk_cases.__defaults__), (100, (100,))),
+    ("7.2", "test terrains", lambda: (EvaluationSettings().terrains, set_cases.__defaults__), (100, (100,))),
     ("7.2", "motions on each", lambda: GeneratorTest().candidates, 32),
     ("7.2", "DDIM stride", lambda: GeneratorSettings.paper().schedule.stride, 5),  # type: ignore[union-attr]
     ("7.2", "jerk of the mocap, m/s3", lambda: round(LIMIT), 11666),
@@ -135,7 +135,7 @@ RELEASED: list[Row] = [
     ("5.1", "direction, s ahead", lambda: (WindowSettings().target_nearest, WindowSettings().target_farthest), (0.4, 1.5)),
     ("5.2", "K", lambda: (GeneratorSettings.paper().schedule, DdpmSchedule()), (DdpmSchedule(1001, 5),) * 2),
     ("5.2", "steps of the sampler", sampler_steps, 201),
-    ("5.2", "width, layers, heads", lambda: GeneratorSettings.paper().network, EncoderSettings(1024, 6, 16, 1024)),
+    ("5.2", "width, layers, heads", lambda: GeneratorSettings.paper().network, EncoderSettings(1024, 6, 16, 1024, dropout=0.1)),
     ("5.2", "rotations are exponential maps", lambda: GeneratorSettings.paper().encoding, "exp"),
     ("D.1", "rate and decay of AdamW", lambda: (TRAINING().step.adam.rate, TRAINING().step.adam.decay), (1e-5, 0.01)),
     ("D.1", "windows of a step", lambda: (TRAINING().step.batch, TRAINING().step.levels), (64, 1)),

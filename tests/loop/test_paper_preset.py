@@ -16,7 +16,7 @@ from parc.character.surface import min_per_body
 from parc.cli.main import main
 from parc.correct.optimise import OptimiseSettings
 from parc.correct.select import SelectSettings
-from parc.correct.synthesise import SynthesisSettings, make_ground
+from parc.correct.synthesise import SynthesisSettings, make_crossing
 from parc.dataset import Clip, Dataset
 from parc.errors import SettingsError
 from parc.generate.encoder import EncoderSettings
@@ -33,7 +33,6 @@ from parc.loop.progress import read_progress
 from parc.loop.report import gather_report
 from parc.metrics import ClipBatch, measure_clips
 from parc.models import shipped_generator, shipped_tracker
-from parc.path.plan import plan_random_path
 from parc.record.record import RecordSettings
 from parc.run.checkpoint import load_checkpoint, read_description
 from parc.track.settings import TrackerSettings
@@ -221,7 +220,7 @@ def test_without_any_correction_motions_join_as_the_network_made_them(run: Path,
     """The paper's ablation: the clips of D_1 are rows of the rollouts, chosen by hand-computed scores."""
     copy = Path(shutil.copytree(run, tmp_path / "run"))
     settings = replace(shrunk(preset("paper")), physics_correction=False, kinematic_correction=False)
-    run_loop(copy, settings)
+    run_loop(copy, settings, over_again=True)
     place = copy / "iteration-01"
     made, before = names(place / "synthesis"), names(copy / "iteration-00" / "dataset" / "dataset")
     joined = Dataset.open(place / "dataset" / "dataset")
@@ -232,8 +231,7 @@ def test_without_any_correction_motions_join_as_the_network_made_them(run: Path,
     assert plan.optimise is None and not plan.brisk
     for unit, name in enumerate(made):
         rng = np.random.default_rng(np.random.SeedSequence([0, 1, unit]))
-        ground = make_ground(plan, rng)
-        path = plan_random_path(ground, rng, plan.plan)
+        ground, path = make_crossing(plan, rng)
         rollouts = roll_out(model, [ground], [path], plan.candidates, plan.rollout, int(rng.integers(2**31)))
         clips = [Clip(str(k), motion, ground, path) for k, motion in enumerate(rollouts.motions())]
         batch = ClipBatch.stack(clips, body)

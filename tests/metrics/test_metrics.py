@@ -278,7 +278,7 @@ def bent(clip: Clip, **angles: tuple[float, ...]) -> Clip:
 
 def test_bodies_in_each_other_are_as_deep_as_their_shapes_overlap() -> None:
     """Both feet turned in by the hips until the shins cross; the first frame stands straight."""
-    crossed = bent(standing(4), right_thigh=(0.3, 0.0, 0.0), left_thigh=(-0.3, 0.0, 0.0))
+    crossed = bent(standing(4), right_thigh=(0.15, 0.0, 0.0), left_thigh=(-0.15, 0.0, 0.0))
     pose = crossed.motion.body_poses(BODY)
     k = [BODY.index(f"{side}_shin") for side in ("right", "left")]
     middle = [pose.pos[1, b] + rotation.rotate(pose.rot[1, b], torch.tensor([0.0, 0.0, z])) for b in k for z in (-0.03, -0.355)]

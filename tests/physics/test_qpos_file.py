@@ -117,7 +117,7 @@ def test_what_is_no_npz(tmp_path, character):
     with pytest.raises(FormatError, match="a single array"):
         load_clip(tmp_path / "y.npz", character)
     np.savez(tmp_path / "z.npz", qpos=np.array([{"a": 1}], dtype=object), fps=30)
-    with pytest.raises(FormatError, match="not a readable"):
+    with pytest.raises(FormatError, match="so it is not a MuJoCo trajectory"):
         load_clip(tmp_path / "z.npz", character)
     save_clip(clip_of(character), tmp_path / "w.npz", character)
     data = (tmp_path / "w.npz").read_bytes()

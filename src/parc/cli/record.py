@@ -26,10 +26,10 @@ class Record(Command):
     """PARC iteration the recordings belong to"""
     preset: Literal["default", "paper"] = "default"
     """paper: of every clip the earliest start that reaches its end, whatever it looks like, on its whole terrain"""
-    salvage: bool | None = None
-    """also keep stretches of 2 s and more of clips that were not tracked to their end; yes, or no with paper, if not given"""
-    mirrored: bool | None = None
-    """add a mirrored copy of each recording; yes, or no with paper, if not given"""
+    salvage: bool = True
+    """also keep stretches of 2 s and more of clips that were not tracked to their end; never with paper"""
+    mirrored: bool = True
+    """add a mirrored copy of each recording; never with paper"""
     worlds: int = 0
     """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
     threads: int = 0
@@ -56,10 +56,10 @@ class Record(Command):
         is_dataset = (self.clips / INDEX).is_file()
         source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
         settings = RecordSettings.paper() if self.preset == "paper" else RecordSettings()
-        if self.mirrored is not None:
-            settings = replace(settings, mirrored=self.mirrored)
-        if self.salvage is not None:
-            settings = replace(settings, stretch=replace(settings.stretch, salvage=self.salvage))
+        salvage = settings.stretch.salvage and self.salvage
+        settings = replace(
+            settings, mirrored=settings.mirrored and self.mirrored, stretch=replace(settings.stretch, salvage=salvage)
+        )
         with progress(len(source), "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
             report = record_dataset(
                 self.policy or shipped_tracker(),
