@@ -4,7 +4,8 @@
 
 Every arm is a process of its own with the default tracker settings and its own `Contract`; all train at the same time, for the
 same seconds, on the same clips. Then each follows every clip from its first frame on native MuJoCo with the mean action, and
-what the bodies did is measured. OUT/table.json and OUT/table.md hold a row for each arm:
+what the bodies did is measured. A comparison that was stopped goes on with the same command, and `--measure` measures the
+trackers of its last milestones as they are. OUT/table.json and OUT/table.md hold a row for each arm:
 
     success          % of clips tracked to within two frames of their end, native MuJoCo (Warp: at the end of training)
     joint error      m, root-relative, mean over the tracked steps
@@ -36,7 +37,7 @@ from parc.run.atomic import write_bytes_atomically
 from parc.track.follow.runner import Runner, Trace
 from parc.track.policy import load_actor
 from parc.track.settings import TrackerSettings
-from parc.track.train import ACTOR, TrainingPlan, train_tracker
+from parc.track.train import ACTOR, METRICS, TrainingPlan, train_tracker
 
 INSIDE = Contract(self_collision=False, ball_stops=False)
 ARMS = {
@@ -55,13 +56,15 @@ AROUND = 5
 
 
 def train(arm: int, clips: list[Clip], out: Path, args: argparse.Namespace) -> None:
-    """One arm: train, follow all clips on native MuJoCo, measure, write the row."""
-    character, name = humanoid(), list(ARMS)[arm]
+    """One arm: train (or not, with `--measure`), follow all clips on native MuJoCo, measure, write the row."""
+    character, name, row = humanoid(), list(ARMS)[arm], {"arm": list(ARMS)[arm]}
     settings = replace(TrackerSettings.small() if args.device == "cpu" else TrackerSettings(), contract=ARMS[name])
     plan = TrainingPlan(args.worlds, args.seconds, milestone_seconds=args.milestone, seed=args.seed, threads=args.threads)
-    on_gpu = train_tracker(character, clips, out, settings, plan, args.device)
-    row = {"arm": name, "warp_success": on_gpu.success, "warp_noisy": on_gpu.noisy_success, "warp_error": on_gpu.joint_error}
-    row |= {"samples": json.loads((out / "metrics.jsonl").read_text().splitlines()[-2]).get("samples")}
+    if not args.measure:
+        trained = train_tracker(character, clips, out, settings, plan, args.device)
+        row |= {"warp_success": trained.success, "warp_noisy": trained.noisy_success, "warp_error": trained.joint_error}
+    lines = [json.loads(line) for line in (out / METRICS).read_text().splitlines()]
+    row["samples"] = max(line.get("samples", 0) for line in lines)
     row |= measured(character, clips, out / ACTOR, args.threads)
     write_bytes_atomically(out / "row.json", json.dumps(row, indent=1).encode())
 
@@ -142,6 +145,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=4096, help="simulated characters of each arm")
     parser.add_argument("--milestone", type=float, default=300.0, help="s between evaluations")
     parser.add_argument("--arms", type=int, nargs="*", help=f"which: {', '.join(f'{i} {n}' for i, n in enumerate(ARMS))}")
+    parser.add_argument("--measure", action="store_true", help="train nothing, measure what is there")
     parser.add_argument("--arm", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--threads", type=int, default=2, help="of native MuJoCo, each")
@@ -159,6 +163,7 @@ def main() -> None:
         command = [sys.executable, __file__, str(args.clips), "-o", str(folder), "--arm", str(arm)]
         for name in ("seconds", "worlds", "milestone", "device", "threads", "seed"):
             command += [f"--{name}", str(getattr(args, name))]
+        command += ["--measure"] if args.measure else []
         jobs.append(subprocess.Popen(command, stderr=(folder / "log.txt").open("w")))
     for job in jobs:
         job.wait()
