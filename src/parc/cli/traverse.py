@@ -286,13 +286,15 @@ def _platforms(seed: int) -> "PlatformChain":
 
 def route_settings(effort: float) -> "RouteSettings":
     from parc.errors import SettingsError
+    from parc.path import PlanSettings
     from parc.traverse import RouteSettings
 
     if effort < 0:
         raise SettingsError(f"the effort is {effort}, expected a factor of at least 0")
     usual = RouteSettings()
     prices = {name: effort * getattr(usual, name) for name in ("climb", "beyond", "drop", "jump")}
-    return replace(usual, **prices)
+    route = replace(usual, **prices)
+    return route if effort else replace(route, plan=PlanSettings(), straighten=False)  # the paper's random costs and cells
 
 
 def motion_files(out: Path, formats: tuple[str, ...]) -> list[Path]:

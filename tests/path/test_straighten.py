@@ -1,0 +1,70 @@
+"""Routes go straight where the ground is level, and nowhere else."""
+
+import numpy as np
+import pytest
+import torch
+
+from parc.path.astar import Route
+from parc.path.straighten import BESIDE, LEVEL, straightened
+from parc.terrain import Terrain
+from parc.terrain.stairs import Stairs, stairs
+from parc.traverse.route import RouteSettings, plan_route
+
+
+def turns(nodes: torch.Tensor) -> float:
+    """Degrees, of all corners together."""
+    step = nodes[1:, :2] - nodes[:-1, :2]
+    heading = np.unwrap(torch.atan2(step[:, 1], step[:, 0]).numpy())
+    return float(np.degrees(np.abs(np.diff(heading)).sum()))
+
+
+def staircase(size: int) -> Route:
+    """Along the diagonal, one cell to the side at a time."""
+    cells = [(k // 2 + k % 2, k // 2) for k in range(2 * size - 1)]
+    return Route(tuple(cells), (False,) * (len(cells) - 1), 0.0, 0)
+
+
+def test_a_flat_field_is_crossed_in_one_line() -> None:
+    ground = Terrain.flat((30, 30))
+    assert straightened(ground, staircase(20)).cells == ((0, 0), (19, 19))
+    path = plan_route(ground, (2, 3), (25, 14), np.random.default_rng(0))
+    assert turns(path.nodes) == 0.0
+    crooked = plan_route(ground, (2, 3), (25, 14), np.random.default_rng(0), RouteSettings(straighten=False))
+    assert path.length < crooked.length
+
+
+def test_the_line_keeps_its_distance_from_what_is_not_level() -> None:
+    """Oracle: every cell within `BESIDE` of the route, looked at every 2 cm, is level."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        heights = torch.from_numpy(np.where(rng.random((24, 24)) < 0.12, 0.4, 0.0)).float()
+        heights[:, 0] = heights[:, -1] = heights[0] = heights[-1] = 0.0
+        ground = Terrain(heights, torch.zeros(2))
+        route = Route(tuple((0, k) for k in range(24)) + tuple((k, 23) for k in range(1, 24)), (False,) * 46, 0.0, 0)
+        nodes = ground.centre_of(torch.tensor(straightened(ground, route).cells))
+        for a, b in zip(nodes[:-1], nodes[1:], strict=True):
+            if (b - a).norm() < 1.5 * ground.cell:  # from cell to cell, as the route came
+                continue
+            line = a + torch.linspace(0, 1, 400)[:, None] * (b - a)
+            across = torch.stack([-(b - a)[1], (b - a)[0]]) / (b - a).norm() * (BESIDE - 0.03)
+            for side in (-1, 0, 1):
+                assert ground.height_at(line + side * across).max() <= LEVEL
+
+
+@pytest.mark.parametrize("rise", [0.15, 0.4])
+def test_steps_jumps_and_their_neighbours_stay(rise: float) -> None:
+    heights = torch.zeros(20, 9)
+    heights[10:] = rise
+    ground = Terrain(heights, torch.zeros(2))
+    cells = tuple((k, 4) for k in range(20))
+    straight = straightened(ground, Route(cells, (False,) * 19, 0.0, 0))
+    assert straight.cells == ((0, 4), (8, 4), (9, 4), (10, 4), (11, 4), (19, 4))
+    leap = Route((*cells[:5], *cells[7:9], *cells[9:10]), (False,) * 4 + (True,) + (False,) * 2, 0.0, 0)
+    kept = straightened(Terrain.flat((20, 9)), leap)
+    assert kept.cells == ((0, 4), (3, 4), (4, 4), (7, 4), (8, 4), (9, 4)) and kept.is_jump == (False, False, True, False, False)
+
+
+def test_every_tread_of_stairs_stays_on_the_route() -> None:
+    ground = stairs(Stairs())
+    heights = plan_route(ground, (1, 2), (ground.size[0] - 2, 2), np.random.default_rng(0)).nodes[:, 2]
+    assert float((heights[1:] - heights[:-1]).abs().max()) <= 0.5
