@@ -22,6 +22,7 @@ from html.parser import HTMLParser
 from importlib import metadata
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
@@ -92,7 +93,8 @@ def is_needed(requirement: Requirement, extras: frozenset[str]) -> bool:
     for (system, platform, machine), python, extra in product(systems, ("3.11", "3.12", "3.13", "3.14"), ("", *extras)):
         place = {"platform_system": system, "sys_platform": platform, "platform_machine": machine, "os_name": "posix"}
         pythons = {"python_version": python, "python_full_version": f"{python}.0"}
-        if requirement.marker.evaluate({**default_environment(), **place, **pythons, "extra": extra}):
+        where: dict[str, Any] = {**default_environment(), **place, **pythons, "extra": extra}
+        if requirement.marker.evaluate(where):
             return True
     return False
 
