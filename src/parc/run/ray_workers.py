@@ -181,9 +181,10 @@ def check_answers(cluster: str) -> None:
 
 @contextlib.contextmanager
 def _as_sentence(cluster: str, *others: type[Exception]) -> Iterator[None]:
+    expected: tuple[type[Exception], ...] = (OSError, OverflowError, RuntimeError, ValueError, *others)
     try:
         yield
-    except (OSError, OverflowError, RuntimeError, ValueError, *others) as error:
+    except expected as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ClusterError(
             f"no Ray cluster at '{cluster}' ({reason}); `ray start --head` begins one, 'local' needs none, "
