@@ -44,7 +44,9 @@ def generator_training(finished: Path, **changes) -> GeneratorTraining:
 
 
 def test_a_training_may_go_on_with_more_processes(finished: Path, tmp_path: Path) -> None:
+    write_training(tmp_path / TASK_FILE, generator_training(finished, steps=99), 1)
     assert run_training(generator_training(finished), tmp_path) == {"clips": 2}
+    assert not (tmp_path / TASK_FILE).exists(), "what a killed loop left"
     assert run_training(generator_training(finished, steps=20), tmp_path, TWO) == {"clips": 2}
     assert read_description(tmp_path / "checkpoint.safetensors")["steps"] == 20
     assert [row["step"] for row in read_metrics(tmp_path / "metrics.jsonl")] == [5, 10, 15, 20]

@@ -99,10 +99,11 @@ def read_training(task: Path) -> tuple[Training, int]:
 def run_training(training: Training, out: Path, machines: Machines = Machines()) -> dict[str, Any]:
     """Train in `out`, going on with what lies there; returns numbers for the report."""
     launcher = machines.launcher()
+    task, result = out / TASK_FILE, out / RESULT_FILE
+    for file in (task, result):  # of a loop that was killed
+        file.unlink(missing_ok=True)
     if launcher is None:
         return training.run(out)
-    task, result = out / TASK_FILE, out / RESULT_FILE
-    result.unlink(missing_ok=True)
     write_training(task, training, torch.get_num_threads())
     command = [*launcher, "-m", "parc.loop.training", str(task)]
     environment = {"OMP_NUM_THREADS": str(torch.get_num_threads())} | dict(os.environ)
