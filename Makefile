@@ -12,8 +12,8 @@ test: .venv/ready lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples tools
+	$(BIN)/ruff format --check src tests examples tools
 	$(BIN)/mypy
 
 pictures: .venv/ready
@@ -25,18 +25,24 @@ bench: .venv/ready
 	$(BIN)/parc bench sdf --json
 	$(BIN)/parc bench plan --json
 
-# Without a GPU the CPU build of PyTorch will do: a tenth of the download.
+# requirements.lock: everything but PyTorch, with hashes. `make run LOCK=` takes the versions of constraints.txt without hashes,
+# e.g. from an index with files of its own.
+LOCK ?= requirements.lock
+PIP := $(BIN)/python -m pip install --quiet
+# Without a GPU the CPU build of PyTorch will do: a tenth of the download. Its index is asked for PyTorch alone.
 CPU_WHEELS := https://download.pytorch.org/whl/cpu
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml constraints.txt requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e . $$(command -v nvidia-smi >/dev/null || { \
-	  curl -sfI --max-time 5 $(CPU_WHEELS)/torch/ >/dev/null && echo --extra-index-url $(CPU_WHEELS); })
+	$(PIP) $(if $(LOCK),--no-deps --require-hashes --only-binary :all: -r $(LOCK),-c constraints.txt pip setuptools)
+	$(PIP) -c constraints.txt torch $$(command -v nvidia-smi >/dev/null || { \
+	  curl -sfI --max-time 5 $(CPU_WHEELS)/torch/ >/dev/null && echo --no-deps --index-url $(CPU_WHEELS); })
+	$(PIP) -c constraints.txt --no-build-isolation $(if $(LOCK),--no-deps) -e .
+	$(BIN)/python -m pip check
 	touch $@
 
 .venv/ready: .venv/installed
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[test]'
+	$(PIP) -c constraints.txt --no-build-isolation -e '.[test]'
 	touch $@
 
 clean:

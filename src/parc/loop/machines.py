@@ -1,9 +1,9 @@
 """Where the work of a run is done. None of it is part of what results are made from: a run may go on with other machines.
 
 Items (synthesis, recording) go to a Ray cluster, training to several processes that torchrun starts. A training is then a file
-with everything it needs, RUN/iteration-01/tracker/training.pickle, which each process reads:
+with everything it needs (JSON), RUN/iteration-01/tracker/training_task.json, which each process reads:
 
-    torchrun --standalone --nproc-per-node 2 -m parc.loop.training RUN/iteration-01/tracker/training.pickle
+    torchrun --standalone --nproc-per-node 2 -m parc.loop.training RUN/iteration-01/tracker/training_task.json
 
 Every process reads its standard input, a pipe whose other end only the loop holds, and ends when it is closed: however the
 loop ends, nothing goes on working behind its back.

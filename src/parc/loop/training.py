@@ -4,12 +4,11 @@ import contextlib
 import errno
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,16 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.store import Dataset
-from parc.errors import ParcError
+from parc.errors import FormatError, ParcError
 from parc.generate.train import TrainSettings, train_generator
 from parc.loop.ledger import LoopError
 from parc.loop.machines import Machines
 from parc.run.atomic import write_bytes_atomically
-from parc.track.settings import TrackerSettings
+from parc.run.file_reading import read_json, reading
+from parc.track.settings import TrackerSettings, from_dict
 from parc.track.train import TrainingPlan, train_tracker
 
-_TASK, _RESULT = "training.pickle", "training.json"
+TASK_FILE, RESULT_FILE = "training_task.json", "training_result.json"
 _SCRATCH = 2**20
 """bytes; a disk with less room is full"""
 
@@ -69,16 +69,42 @@ class TrackerTraining:
 
 
 Training = GeneratorTraining | TrackerTraining
+_KINDS: dict[str, type[Training]] = {"generator": GeneratorTraining, "tracker": TrackerTraining}
+
+
+def write_training(task: Path, training: Training, threads: int) -> None:
+    """A training as JSON: its settings, and the names of the files and folders it reads."""
+    kind = next(name for name, kind in _KINDS.items() if isinstance(training, kind))
+    content = {"training": kind, "threads": threads, "values": asdict(training)}
+    write_bytes_atomically(task, json.dumps(content, default=_plain, indent=1).encode())
+
+
+def _plain(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else str(value)
+
+
+def read_training(task: Path) -> tuple[Training, int]:
+    """A training and the threads of each process. Numbers and names only: whoever wrote the file, none of its code is run."""
+    content = read_json(task)
+    with reading(str(task), "training"):
+        kind, threads = _KINDS.get(content["training"]), content["threads"]
+        if kind is None or type(threads) is not int or threads < 1:
+            raise FormatError(f"{task} holds no training this version knows")
+        try:
+            return from_dict(kind, content["values"]), threads
+        except ParcError as error:
+            raise FormatError(f"{task} holds no training this version knows: {error}") from None
 
 
 def run_training(training: Training, out: Path, machines: Machines = Machines()) -> dict[str, Any]:
     """Train in `out`, going on with what lies there; returns numbers for the report."""
     launcher = machines.launcher()
+    task, result = out / TASK_FILE, out / RESULT_FILE
+    for file in (task, result):  # of a loop that was killed
+        file.unlink(missing_ok=True)
     if launcher is None:
         return training.run(out)
-    task, result = out / _TASK, out / _RESULT
-    result.unlink(missing_ok=True)
-    write_bytes_atomically(task, pickle.dumps((training, torch.get_num_threads())))
+    write_training(task, training, torch.get_num_threads())
     command = [*launcher, "-m", "parc.loop.training", str(task)]
     environment = {"OMP_NUM_THREADS": str(torch.get_num_threads())} | dict(os.environ)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=sys.stderr.fileno(), env=environment) as process:
@@ -100,20 +126,20 @@ def run_training(training: Training, out: Path, machines: Machines = Machines())
 def main(task: Path) -> int:
     """One of the processes."""
     threading.Thread(target=_end_with_the_loop, daemon=True).start()
-    training, threads = pickle.loads(task.read_bytes())
-    torch.set_num_threads(threads)
     is_first = os.environ.get("RANK", "0") == "0"
     try:
+        training, threads = read_training(task)
+        torch.set_num_threads(threads)
         answer = {"result": training.run(task.parent)}
     except ParcError as error:
         with contextlib.suppress(OSError):
-            write_bytes_atomically(task.with_name(_RESULT), json.dumps({"error": str(error)}).encode())
+            write_bytes_atomically(task.with_name(RESULT_FILE), json.dumps({"error": str(error)}).encode())
         return 1
     if torch.distributed.is_initialized():
         torch.distributed.barrier()
         torch.distributed.destroy_process_group()
     if is_first:
-        write_bytes_atomically(task.with_name(_RESULT), json.dumps(answer).encode())
+        write_bytes_atomically(task.with_name(RESULT_FILE), json.dumps(answer).encode())
     return 0
 
 
@@ -124,6 +150,4 @@ def _end_with_the_loop() -> None:
 
 
 if __name__ == "__main__":
-    from parc.loop import training as module  # so that the classes in the pickle are these ones
-
-    sys.exit(module.main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1])))

@@ -161,7 +161,7 @@ def import_ray() -> Any:
 def _connect(ray: Any, cluster: str) -> None:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     check_answers(cluster)
-    with _as_sentence(cluster):
+    with _as_sentence(cluster, ray.exceptions.RayError):  # e.g. a token that is missing
         if cluster == "local":
             ray.init("local", include_dashboard=False, object_store_memory=_LOCAL_STORE, **quiet)
         else:
@@ -180,11 +180,13 @@ def check_answers(cluster: str) -> None:
 
 
 @contextlib.contextmanager
-def _as_sentence(cluster: str) -> Iterator[None]:
+def _as_sentence(cluster: str, *others: type[Exception]) -> Iterator[None]:
+    expected: tuple[type[Exception], ...] = (OSError, OverflowError, RuntimeError, ValueError, *others)
     try:
         yield
-    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+    except expected as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ClusterError(
-            f"no Ray cluster at '{cluster}' ({reason}); `ray start --head` begins one, and 'local' needs none"
+            f"no Ray cluster at '{cluster}' ({reason}); `ray start --head` begins one, 'local' needs none, "
+            "and one with a token asks for RAY_AUTH_MODE=token and the token here too"
         ) from None
