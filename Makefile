@@ -12,8 +12,8 @@ test: .venv/ready lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples tools
-	$(BIN)/ruff format --check src tests examples tools
+	$(BIN)/ruff check src tests examples tools recipes
+	$(BIN)/ruff format --check src tests examples tools recipes
 	$(BIN)/mypy
 
 pictures: .venv/ready

@@ -1,5 +1,7 @@
 """Routes go straight where the ground is level, and nowhere else."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -42,7 +44,7 @@ def test_the_line_keeps_its_distance_from_what_is_not_level() -> None:
         ground = Terrain(heights, torch.zeros(2))
         route = Route(tuple((0, k) for k in range(24)) + tuple((k, 23) for k in range(1, 24)), (False,) * 46, 0.0, 0)
         nodes = ground.centre_of(torch.tensor(straightened(ground, route).cells))
-        for a, b in zip(nodes[:-1], nodes[1:], strict=True):
+        for a, b in itertools.pairwise(nodes):
             if (b - a).norm() < 1.5 * ground.cell:  # from cell to cell, as the route came
                 continue
             line = a + torch.linspace(0, 1, 400)[:, None] * (b - a)
