@@ -88,10 +88,10 @@ def measured(character: Character, clips: list[Clip], actor: Path, threads: int)
         "joint_error": float(trace.error.nanmean()),
         "tracked": float(trace.steps.sum()) / sum(len(c.motion) - 1 for c in clips),
         "jumps": len(jumps),
-        "take_off": sum(s for _, s in jumps) / max(len(jumps), 1),
-        "reference_take_off": sum(r for r, _ in jumps) / max(len(jumps), 1),
+        "take_off": sum(s for _, s in jumps) / len(jumps) if jumps else None,
+        "reference_take_off": sum(r for r, _ in jumps) / len(jumps) if jumps else None,
         "runs": len(runs),
-        "run_speed": sum(speed) / max(len(speed), 1),
+        "run_speed": sum(speed) / len(speed) if speed else None,
         **shares,
         "by_skill": _by_skill(clips, trace),
     }
@@ -132,14 +132,15 @@ def table(rows: list[dict]) -> str:
     }  # fmt: skip
     lines = ["| contract | " + " | ".join(title for title, _, _ in columns.values()) + " |", "|---" * (len(columns) + 1) + "|"]
     for row in rows:
-        cells = [f"{factor * (row.get(key) or 0):.{digits}f}" for key, (_, factor, digits) in columns.items()]
+        found = {key: row.get(key) for key in columns}
+        cells = ["-" if v is None else f"{columns[k][1] * v:.{columns[k][2]}f}" for k, v in found.items()]
         lines.append(f"| {row['arm']} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clips", type=Path)
+    parser.add_argument("clips", type=Path, help="data set, folder of motion files, or one")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=1000.0, help="of training, each")
     parser.add_argument("--worlds", type=int, default=4096, help="simulated characters of each arm")
@@ -147,7 +148,7 @@ def main() -> None:
     parser.add_argument("--arms", type=int, nargs="*", help=f"which: {', '.join(f'{i} {n}' for i, n in enumerate(ARMS))}")
     parser.add_argument("--measure", action="store_true", help="train nothing, measure what is there")
     parser.add_argument("--arm", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--device", default="cuda", help="cpu trains small networks, to try the recipe")
     parser.add_argument("--threads", type=int, default=2, help="of native MuJoCo, each")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -156,6 +157,10 @@ def main() -> None:
         train(args.arm, read_clips(args.clips, humanoid()), args.out, args)
         return
     arms = args.arms if args.arms else list(range(len(ARMS)))
+    if unknown := [arm for arm in arms if not 0 <= arm < len(ARMS)]:
+        parser.error(f"there is no arm {unknown[0]}; expected 0 to {len(ARMS) - 1}")
+    if not args.clips.exists():
+        parser.error(f"there is no data set, folder or file at {args.clips}")
     folders = [args.out / f"arm{i}" for i in arms]
     jobs = []
     for arm, folder in zip(arms, folders, strict=True):
@@ -165,13 +170,14 @@ def main() -> None:
             command += [f"--{name}", str(getattr(args, name))]
         command += ["--measure"] if args.measure else []
         jobs.append(subprocess.Popen(command, stderr=(folder / "log.txt").open("w")))
-    for job in jobs:
-        job.wait()
-    rows = [json.loads((f / "row.json").read_text()) for f in folders if (f / "row.json").exists()]
+    failed = [folder for job, folder in zip(jobs, folders, strict=True) if job.wait()]
+    rows = [json.loads((f / "row.json").read_text()) for f in folders if f not in failed]
     contracts = {name: asdict(contract) for name, contract in ARMS.items()}
     write_bytes_atomically(args.out / "table.json", json.dumps({"rows": rows, "contracts": contracts}, indent=1).encode())
     write_bytes_atomically(args.out / "table.md", (table(rows) + "\n").encode())
     print(table(rows))
+    if failed:
+        sys.exit(f"failed: {', '.join(f'{f} (see log.txt there)' for f in failed)}")
 
 
 if __name__ == "__main__":

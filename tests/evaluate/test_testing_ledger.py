@@ -11,7 +11,6 @@ from parc.character import humanoid
 from parc.cli.evaluate import Evaluate, EvaluateGenerator
 from parc.cli.main import main
 from parc.cli.set_options import command_line
-from parc.errors import SettingsError
 from parc.evaluate.contender import Contender
 from parc.evaluate.evaluation import EvaluationSettings, Evaluator
 from parc.evaluate.generator import GeneratorTest
@@ -40,8 +39,9 @@ def test_a_run_on_the_test_set_is_written_down_and_told(models: Path, tmp_path: 
     facts = {"set": "test", "version": 1, "families": ["boxes", "stairs"], "terrains": 2}
     assert printed["test_set"] == facts
     assert main(["evaluate", "tracker", *words, "--ledger", "results/test_runs.jsonl"]) == 0
-    first, second = lines(tmp_path / "results" / "test_runs.jsonl")
-    assert first["test_set"] == facts and first["finished"] and first["code"] == source_version()
+    begun, first, _, second = lines(tmp_path / "results" / "test_runs.jsonl")
+    assert (begun["run"], begun["state"], begun["numbers"]) == (first["run"], "begun", {}) and first["state"] == "finished"
+    assert first["test_set"] == facts and first["code"] == source_version()
     assert first["models"] == {"a: generator": hash_file(generator), "a: tracker": hash_file(tracker)}
     assert first["command"].startswith(
         f"parc evaluate generator {generator} {tracker} --device cpu --json --set test --families boxes"
@@ -68,16 +68,15 @@ def test_other_sets_and_data_sets_leave_no_line(models: Path, walk, tmp_path: Pa
     assert not (tmp_path / "results").exists() and "test set" not in "".join(capsys.readouterr())
 
 
-def test_a_stopped_run_is_written_down_and_a_refused_one_is_not(tmp_path: Path) -> None:
+def test_a_run_is_written_down_before_it_sees_anything_and_when_it_is_stopped(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
-    with pytest.raises(SettingsError), noted_test_run(file, "parc", {}, {}):
-        raise SettingsError("refused")
-    assert lines(file) == []
     with pytest.raises(KeyboardInterrupt), noted_test_run(file, "parc x", {"set": "test"}, {}) as numbers:
+        (begun,) = lines(file)  # all that is left of a run that is killed
+        assert (begun["state"], begun["command"]) == ("begun", "parc x")
         numbers["fwd"] = 1.0
         raise KeyboardInterrupt
-    (line,) = lines(file)
-    assert (line["finished"], line["command"], line["numbers"]) == (False, "parc x", {"fwd": 1.0})
+    begun, line = lines(file)
+    assert (line["state"], line["run"], line["numbers"]) == ("stopped", begun["run"], {"fwd": 1.0})
 
 
 def test_a_ledger_that_cannot_be_written_is_told_before_the_work(models: Path, tmp_path: Path, capsys) -> None:

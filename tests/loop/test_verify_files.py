@@ -8,8 +8,9 @@ import pytest
 
 from parc.cli.main import main
 from parc.dataset import Dataset
+from parc.loop import verify_files
 from parc.loop.verify_files import verify
-from parc.models import shipped_generator, shipped_motions
+from parc.models import FOLDER, shipped_generator, shipped_motions
 
 ITERATION = "iteration-01"
 
@@ -75,3 +76,19 @@ def test_what_is_in_the_box_is_known() -> None:
     assert motions is not None
     for path in (shipped_generator(), motions):
         assert verify(path).faults == verify(path).unknown == []
+
+
+def test_a_damaged_file_of_the_box_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box is compared with the published hashes; a copy of it elsewhere has none to be compared with."""
+    copied = Path(shutil.copy(FOLDER / "critic.safetensors", tmp_path / "critic.safetensors"))
+    monkeypatch.setattr(verify_files, "FOLDER", tmp_path)
+    assert verify(copied).faults == verify(copied).unknown == []
+    with copied.open("r+b") as file:
+        file.seek(5_000_000)
+        byte = file.read(1)[0]
+        file.seek(5_000_000)
+        file.write(bytes([byte ^ 1]))
+    (fault,) = verify(copied).faults
+    assert "not the published one" in fault
+    monkeypatch.setattr(verify_files, "FOLDER", FOLDER)
+    assert verify(copied).unknown == [str(copied)]

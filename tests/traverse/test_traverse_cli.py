@@ -82,7 +82,7 @@ def test_crossings_of_the_test_set_are_told_by_family_and_written_down(tmp_path:
     told = json.loads(captured.out.splitlines()[-1])
     assert told["test_set"] == {"set": "test", "version": 1, "families": ["stairs", "boxes"], "terrains": 1}
     assert list(told["families"]) == ["stairs", "boxes"] and told["families"]["stairs"]["terrains"] == 1
-    (line,) = [json.loads(line) for line in ledger.read_text().splitlines()]
+    _, line = [json.loads(line) for line in ledger.read_text().splitlines()]
     assert line["numbers"]["traverse"]["boxes"]["reached"] == 0 and set(line["models"]) == {"generator", "tracker"}
     assert [json.loads(row)["family"] for row in out.read_text().splitlines()] == ["stairs", "boxes"]
 

@@ -284,10 +284,10 @@ def _show_generators(rows: list[dict[str, Any]], title: str) -> None:
     width = max(len(name) for name, _ in parts) + 2
     print(f"\n{title}, means over {rows[0]['motions']} motions")
     columns = (*_COLUMNS, *_GAIT_COLUMNS)
-    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>11}" for c in columns))
+    print(f"{'':<{width}}{'limit':>7}" + "".join(f"{c:>12}" for c in columns))
     for name, part in parts:
         for limit, values in part["limits"].items():
-            cells = "".join(f"{values['mean'][c]:11.4g}" for c in columns)
+            cells = "".join(f"{values['mean'][c]:12.4g}" for c in columns)
             print(f"{name:<{width}}{limit + ' s':>7}{cells}")
     for row in rows:
         if "sampler" in row:

@@ -27,6 +27,8 @@ class Verify(Command):
         return asdict(found)
 
     def show(self, result: dict[str, Any]) -> None:
-        print(f"the {result['kind']} is what was written: {result['files']} files, {result['bytes'] / 1e6:.1f} MB read")
-        for file in result["unknown"]:
+        unknown = result["unknown"]
+        verdict = "can be read" if len(unknown) >= result["files"] else "is what was written"
+        print(f"the {result['kind']} {verdict}: files read {result['files']}, {result['bytes'] / 1e6:.1f} MB")
+        for file in unknown:
             print(f"  {file} was written without a hash: it can be read, no more is known")

@@ -1,11 +1,14 @@
-"""Who looked at the test set: one line of JSON for each run, appended to a file that is meant to be kept.
+"""Who looked at the test set: lines of JSON, appended to a file that is meant to be kept. A run writes one as it begins, before
+it sees a terrain, so that a run that is killed is known too, and one as it ends, with the same id:
 
-{"date": "2026-01-31T12:00:00Z", "code": "commit 1a2b3c4, changed", "command": "parc evaluate generator --set test",
- "test_set": {"set", "version", "families", "terrains"}, "models": {file name: sha256}, "finished": true, "numbers": {..}}
+{"run": "9f3c01ab", "state": "begun", "date": "2026-01-31T12:00:00Z", "code": "commit 1a2b3c4, changed", "command": "parc evaluate
+ generator --set test", "test_set": {"set", "version", "families", "terrains"}, "models": {file name: sha256}, "numbers": {}}
+{"run": "9f3c01ab", "state": "finished", ..., "numbers": {..}}            or "stopped"
 
 A set stays clean only as long as nobody chooses by it: the more often it was looked at before a number, the less this says.
 """
 
+import secrets
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from parc import __version__
-from parc.errors import ParcError
 from parc.run.log import MetricsLog
 
 GENERATOR_NUMBERS = ("fwd", "tpl", "tcl", "hjf_code", "goal", "foot_skate")
@@ -24,32 +26,21 @@ TRAVERSE_NUMBERS = ("terrains", "reached", "share_reached", "share_of_path")
 
 @contextmanager
 def noted_test_run(file: Path, command: str, test_set: dict[str, Any], models: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Put headline numbers into what is yielded; the line is written at the end, also of a run that was stopped.
-
-    Input that was refused (ParcError) is no look at the test set and leaves no line.
-    """
-    log = MetricsLog(file)
-    file.open("a").close()  # refused now rather than after hours
+    """Put headline numbers into what is yielded."""
+    log, run, code = MetricsLog(file), secrets.token_hex(4), source_version()
     numbers: dict[str, Any] = {}
-    is_finished, is_refused = False, False
+
+    def note(state: str) -> None:
+        facts = {"run": run, "state": state, "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        log.write(**facts, code=code, command=command, test_set=test_set, models=models, numbers=numbers)
+
+    note("begun")
+    state = "stopped"
     try:
         yield numbers
-        is_finished = True
-    except ParcError:
-        is_refused = True
-        raise
+        state = "finished"
     finally:
-        if not is_refused:
-            date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            log.write(
-                date=date,
-                code=source_version(),
-                command=command,
-                test_set=test_set,
-                models=models,
-                finished=is_finished,
-                numbers=numbers,
-            )
+        note(state)
 
 
 def source_version() -> str:

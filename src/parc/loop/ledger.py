@@ -121,7 +121,7 @@ class Ledger:
     def obstacle(self, stage: Stage) -> str | None:
         """Why a stage cannot be done in its folder, in words; None: it can, or it is done."""
         if changed := self.changed_inputs(stage):
-            return f"{stage.name} was made with another {' and another '.join(changed)}"
+            return f"{stage.name} was made otherwise ({', '.join(changed)} differ)"
         folder = self.folder / stage.name
         if stage.name not in self.stages and folder.is_dir() and any(folder.iterdir()):
             return f"{stage.name} holds files, and {LEDGER} does not say from what they were made"

@@ -12,7 +12,7 @@ from parc.dataset.index_file import INDEX, Index
 from parc.dataset.shard import Shard
 from parc.errors import FormatError, ParcError
 from parc.loop.ledger import LEDGER, Ledger, hash_file
-from parc.models import published_hashes
+from parc.models import FOLDER, published_hashes
 from parc.run.checkpoint import has_hash, load_checkpoint
 
 
@@ -58,11 +58,10 @@ def _verify_dataset(folder: Path) -> Verification:
             result.faults.append(f"{file} is missing")
             continue
         result.read(file)
-        written = entry.sha256 or published_hashes().get(f"{folder.name}/{file.name}", {}).get("sha256", "")
-        is_same = hash_file(file) == written
-        if not is_same and not entry.sha256:
+        written = entry.sha256 or _published(file)
+        if not written:
             result.unknown.append(str(file))
-        elif not is_same:
+        elif hash_file(file) != written:
             result.faults.append(f"{file} is no longer what was written: it was changed or is damaged")
             continue
         result.faults += _faults_of_clips(file)
@@ -87,14 +86,25 @@ def _faults_of_clips(file: Path) -> list[str]:
 def _verify_model(file: Path) -> Verification:
     result = Verification("model")
     result.read(file)
-    known = published_hashes().get(file.name)
+    published = _published(file)
+    if published and hash_file(file) != published:
+        result.faults.append(f"{file} is not the published one: it was changed or is damaged; install parc again")
+        return result
     try:
         load_checkpoint(file)
-        if not has_hash(file) and (known is None or hash_file(file) != known["sha256"]):
+        if not published and not has_hash(file):
             result.unknown.append(str(file))
     except ParcError as error:
         result.faults.append(str(error))
     return result
+
+
+def _published(file: Path) -> str:
+    """The published hash of a file of the box; empty for files elsewhere."""
+    place = file.resolve()
+    if not place.is_relative_to(FOLDER.resolve()):
+        return ""
+    return published_hashes().get(place.relative_to(FOLDER.resolve()).as_posix(), {}).get("sha256", "")
 
 
 def _verify_run(folder: Path) -> Verification:
