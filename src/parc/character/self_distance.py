@@ -34,21 +34,27 @@ _PARALLEL = 1e-4
 
 
 @cache
-def self_pairs(character: Character) -> Pairs:
-    """Bodies (i, j), i < j, sorted, that may collide: not neighbours in the tree, and apart in the zero pose.
-
-    Bodies that are joined without a joint count as one, as in MuJoCo, so a hand on a fixed wrist never meets its upper arm.
-    """
+def separate_pairs(character: Character) -> Pairs:
+    """Bodies (i, j), i < j, sorted, with shapes, that are neither one rigid body nor joined by a joint, as MuJoCo sees them."""
     rigid, above = _rigid(character), {}
     for i, body in enumerate(character.bodies):
         if rigid[i] == i:
             above[i] = rigid[body.parent] if body.parent >= 0 else -1
-    candidates = tuple(
+    return tuple(
         (i, j)
         for i, j in itertools.combinations(range(len(character)), 2)
         if rigid[i] != rigid[j] and above[rigid[i]] != rigid[j] and above[rigid[j]] != rigid[i]
         if character.bodies[i].shapes and character.bodies[j].shapes
     )
+
+
+@cache
+def self_pairs(character: Character) -> Pairs:
+    """Bodies (i, j), i < j, sorted, that may collide: not neighbours in the tree, and apart in the zero pose.
+
+    Bodies that are joined without a joint count as one, as in MuJoCo, so a hand on a fixed wrist never meets its upper arm.
+    """
+    candidates = separate_pairs(character)
     origins = torch.zeros(len(character), 3, dtype=torch.float64)
     for i, body in enumerate(character.bodies):
         origins[i] = torch.tensor(body.offset, dtype=torch.float64) + (origins[body.parent] if body.parent >= 0 else 0.0)

@@ -22,14 +22,13 @@ So each end of each interval gets a *stop*, a one-sided spring and damper: an ac
 clip(k (end - q) - d v, -most, 0) can only push back. Stops come after the motors, two for each coordinate of a ball.
 """
 
-import itertools
 from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from parc.character.character import Body, Character
-from parc.character.self_distance import self_pairs
+from parc.character.self_distance import self_pairs, separate_pairs
 from parc.character.shape import Capsule, Shape, Sphere
 from parc.errors import CharacterError
 from parc.motion.qpos import joint_names
@@ -69,27 +68,7 @@ def sealed_contract(character: Character, contract: Contract) -> Contract:
 def excluded_contacts(character: Character) -> tuple[str, ...]:
     """Pairs "a/b" of bodies that overlap in the zero pose although no joint is between them."""
     allowed, names = set(self_pairs(character)), character.names
-    return tuple(
-        f"{names[i]}/{names[j]}"
-        for i, j in itertools.combinations(range(len(character)), 2)
-        if (i, j) not in allowed and not _are_neighbours(character, i, j)
-    )
-
-
-def _are_neighbours(character: Character, i: int, j: int) -> bool:
-    """Whether MuJoCo sees one body, or parent and child: a body without a joint is a part of its parent."""
-
-    def whole(body: int) -> int:
-        while body and not character.bodies[body].joint.dof:
-            body = character.parents[body]
-        return body
-
-    first, second = whole(i), whole(j)
-    return (
-        first == second
-        or (second > 0 and whole(character.parents[second]) == first)
-        or (first > 0 and whole(character.parents[first]) == second)
-    )
+    return tuple(f"{names[i]}/{names[j]}" for i, j in separate_pairs(character) if (i, j) not in allowed)
 
 
 def build_model(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjModel:
