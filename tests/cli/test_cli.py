@@ -383,3 +383,16 @@ def test_a_text_file_is_no_npz_and_a_file_no_folder(tmp_path: Path, capsys: pyte
     assert "0 units" in capsys.readouterr().err and not (tmp_path / "s").exists()
     assert main(["traverse", "boxes", "-o", str(tmp_path / "t"), "--seconds", "-5"]) == 2
     assert "-5 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--gaps .1", "--gaps takes 2 values"),
+        ("--gasp 1 2", "there is no option --gasp (did you mean --gaps?)"),
+        ("--turn x", "--turn is 'x', expected a number"),
+    ],
+)
+def test_options_of_settings_are_known(words: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["terrain", "make", "platforms", "-o", str(tmp_path / "x.terrain"), *words.split()]) == 2
+    assert capsys.readouterr().err == f"parc: {told}; see `parc terrain make platforms --help`\n"

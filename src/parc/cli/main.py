@@ -12,6 +12,8 @@ import itertools
 import os
 import re
 import sys
+import typing
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -158,18 +160,40 @@ def _read_options(read, command_class: type, options: list[str], name: str):
     lines = [line for line in lines if line.strip() and "───" not in line and "---" not in line]
     lines = [line for line in lines if f"parc {name} --help" not in line and "For full helptext" not in line]
     words = " ".join(line.strip() for line in lines).rstrip(".") or "the options cannot be read"
-    told = _unknown(command_class, options) or _missing(lines, name) or _mistyped(words, options) or _not_a_choice(words) or words
+    told = (
+        _unknown(command_class, options)
+        or _few_values(words)
+        or _missing(lines, name)
+        or _mistyped(words, options)
+        or _not_a_choice(words)
+        or words
+    )
     _fail(f"{told}; see `parc {name} --help`")
     return None
 
 
 def _unknown(command_class: type, options: list[str]) -> str:
     """The first option that the command does not have."""
-    known = [f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(command_class)]
+    known = [f"--{name.replace('_', '-')}" for name in _option_names(command_class)]
     given = [word.split("=")[0].replace("_", "-") for word in options if word.startswith("--") and "." not in word]
     wrong = next((word for word in given if word not in ("--", "--help", *known) and f"--{word[5:]}" not in known), None)
     near = get_close_matches(wrong or "", known, n=1, cutoff=0.7)
     return f"there is no option {wrong}" + (f" (did you mean {near[0]}?)" if near else "") if wrong else ""
+
+
+def _option_names(kind: type) -> Iterator[str]:
+    """Of a command's fields, and of those of settings classes among them."""
+    hints = typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        yield field.name
+        if isinstance(hints[field.name], type) and dataclasses.is_dataclass(hints[field.name]):
+            yield from _option_names(hints[field.name])
+
+
+def _few_values(words: str) -> str:
+    """As in "--gaps takes 2 values"."""
+    found = re.search(r"Missing value for argument '(--[\w-]+)'. Expected (\d+) values", words)
+    return f"{found[1]} takes {found[2]} values" if found else ""
 
 
 def _mistyped(words: str, options: list[str]) -> str:
