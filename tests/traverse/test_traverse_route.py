@@ -60,7 +60,7 @@ def _askew(graph: NavigationGraph, edge: int, rise: float) -> bool:
 def test_the_route_is_the_cheapest_with_effort() -> None:
     """Oracle: Dijkstra of scipy over the same edge costs, written out by hand."""
     terrain = random_boxes(RandomBoxes(), np.random.default_rng(3))
-    settings = RouteSettings(plan=QUIET, straight=False)
+    settings = RouteSettings(plan=QUIET, straight=False, straighten=False)
     graph = NavigationGraph.of(terrain, settings.plan.graph)
     z = terrain.heights.double().flatten().numpy()
     rise = z[graph.targets] - z[graph.sources]

@@ -6,6 +6,7 @@ number of worker processes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -127,14 +128,13 @@ def _plan_item(job: _Job) -> np.ndarray | str:
 
 
 def waypoints(terrain: Terrain, route: Route) -> TerrainPath:
-    """Cell centres at terrain height; a jump is filled with waypoints on its straight line, about one cell apart."""
+    """Cell centres at terrain height; jumps and straight lines are filled with waypoints about one cell apart."""
     cells = torch.tensor(route.cells, device=terrain.heights.device)
     ground = terrain.heights[cells[:, 0], cells[:, 1]]
     corners = torch.cat([terrain.centre_of(cells), ground[:, None]], dim=-1)
     pieces = [corners[:1]]
-    for k, jump in enumerate(route.is_jump):
-        a, b = corners[k], corners[k + 1]
-        parts = max(1, round(float((b - a)[:2].norm()) / terrain.cell)) if jump else 1
+    for a, b in pairwise(corners):
+        parts = max(1, round(float((b - a)[:2].norm()) / terrain.cell))  # 1 to a neighbour, at a corner too
         t = torch.arange(1, parts, device=a.device, dtype=a.dtype)[:, None] / parts
         pieces.extend([a + t * (b - a), b[None]])
     return TerrainPath(torch.cat(pieces))

@@ -5,6 +5,7 @@ it, the cells between are left out, the farthest that can be seen first. Cells a
 neighbours on the route stay: they say how a step is met.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -22,9 +23,12 @@ _STEP = 0.1
 """cells between the points of a line that are looked at"""
 
 
-def straightened(terrain: Terrain, route: Route) -> Route:
-    """The route with as few cells as straight lines over level ground allow; jumps and steps as they were."""
-    heights = terrain.heights.detach().cpu().numpy()
+def straightened(terrain: Terrain, route: Route, avoid: Collection[Cell] = ()) -> Route:
+    """The route with as few cells as straight lines over level ground allow; jumps and steps as they were.
+
+    No line passes a cell to `avoid`, but where the route itself does.
+    """
+    heights = np.where(_mask(terrain, avoid), np.nan, terrain.heights.detach().cpu().numpy())  # nan is level with nothing
     kept = _kept(heights, route)
     chosen, is_jump, here, last = [0], [], 0, len(route.cells) - 1
     while here < last:
@@ -39,12 +43,19 @@ def straightened(terrain: Terrain, route: Route) -> Route:
     return replace(route, cells=tuple(route.cells[k] for k in chosen), is_jump=tuple(is_jump))
 
 
+def _mask(terrain: Terrain, cells: Collection[Cell]) -> NDArray[np.bool_]:
+    mask = np.zeros(terrain.size, dtype=bool)
+    if cells:
+        mask[tuple(np.array(list(cells)).T)] = True
+    return mask
+
+
 def _kept(heights: NDArray[np.float64], route: Route) -> list[bool]:
     """Which cells of the route stay: its ends, and those at jumps and steps with their neighbours."""
     kept = [False] * len(route.cells)
     kept[0] = kept[-1] = True
     for k, jump in enumerate(route.is_jump):
-        if jump or abs(heights[route.cells[k + 1]] - heights[route.cells[k]]) > LEVEL:
+        if jump or not abs(heights[route.cells[k + 1]] - heights[route.cells[k]]) <= LEVEL:
             for near in range(max(k - 1, 0), min(k + 3, len(kept))):
                 kept[near] = True
     return kept

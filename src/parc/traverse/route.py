@@ -102,7 +102,7 @@ def plan_route(
     route = cheapest_route(graph, costs, start, goal, settings.plan.cost)
     if settings.straight:
         route = straight_at_climbs(terrain, route, settings.easy_climb)
-    return waypoints(terrain, straightened(terrain, route) if settings.straighten else route)
+    return waypoints(terrain, straightened(terrain, route, blocked or ()) if settings.straighten else route)
 
 
 def straight_at_climbs(terrain: Terrain, route: Route, easy: float) -> Route:
