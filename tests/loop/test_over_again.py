@@ -23,7 +23,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"), [(["--seed", "1"], "another settings"), (["--preset", "scratch"], "another settings")]
+    ("options", "told"), [(["--seed", "1"], "settings differ"), (["--preset", "scratch"], "settings differ")]
 )
 def test_other_settings_are_refused_and_change_nothing(
     run: Path, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
