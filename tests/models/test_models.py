@@ -60,7 +60,7 @@ def test_the_tracker_follows_a_walk_it_has_never_seen() -> None:
     walk = stroll(GROUND, ROUTE)
     trace = Runner(trained, threads=1).follow([walk])
     assert trace.reached_end.all()
-    assert float(trace.error) < 0.1
+    assert float(trace.mean_error) < 0.1
 
 
 def test_the_motions_were_recorded_in_simulation_and_stand_on_their_ground() -> None:

@@ -86,7 +86,7 @@ def one_character(seed: int = 0, seconds: float = 10.0, repeats: int = 5) -> flo
         for _ in range(repeats):
             start = time.perf_counter()
             trace = runner.follow([clip])
-            rates.append(int(trace.steps) / runner.fps / (time.perf_counter() - start))
+            rates.append(int(trace.survived) / runner.fps / (time.perf_counter() - start))
     finally:
         torch.set_num_threads(threads)
     return max(rates)

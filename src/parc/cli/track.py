@@ -46,7 +46,7 @@ class Track(Command):
         from parc.dataset.convert import check_writable
         from parc.models import shipped_tracker
         from parc.motion.edit import resample
-        from parc.track.follow import Runner
+        from parc.track.follow.runner import Runner
         from parc.track.policy import load_actor
 
         check_picture(self.picture)
@@ -82,7 +82,7 @@ class Track(Command):
             "success": bool(trace.reached_end[0]),
             "seconds": seconds,
             "reference_seconds": (len(clip.motion) - 1 - first) / runner.fps,
-            "joint_error": float(trace.error[0]),
+            "joint_error": float(trace.mean_error[0]),
             "diverged": bool(trace.broken[0]),
             "seconds_per_second": (len(running) - 1) / runner.fps / (running[-1] - running[0]),
         }

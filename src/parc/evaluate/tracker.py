@@ -16,7 +16,9 @@ import torch
 
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
-from parc.track.follow.runner import END_SLACK, Episodes, Runner, Trace
+from parc.track.follow.outcome import END_SLACK
+from parc.track.follow.runner import Episodes, Runner
+from parc.track.follow.trace import Trace
 
 SHORTEST = END_SLACK + 2
 """frames of a clip that can be tracked at all"""
@@ -87,7 +89,7 @@ def _results(clips: list[Clip], lengths: list[int], trace: Trace, test: TrackerT
     results = []
     for c, clip in enumerate(clips):
         mine = slice(c * each, (c + 1) * each)
-        reached, error = trace.reached_end[mine][: test.trials].tolist(), trace.error[mine]
+        reached, error = trace.reached_end[mine][: test.trials].tolist(), trace.mean_error[mine]
         results.append(
             ClipResult(
                 name=clip.name,
@@ -95,7 +97,7 @@ def _results(clips: list[Clip], lengths: list[int], trace: Trace, test: TrackerT
                 seconds=clip.motion.duration,
                 success=reached[0],
                 noisy=tuple(reached[1:]),
-                tracked=float(trace.steps[mine][0]) / (lengths[c] - 1),
+                tracked=float(trace.survived[mine][0]) / (lengths[c] - 1),
                 first_error=float(error[0]),
                 joint_error=float(error[test.trials :].nanmean()),
             )

@@ -22,8 +22,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from parc.track.follow.follower import Snapshot
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot
 
 Origin = Literal["held", "plan", "body", "pause"]
 """how a motion was written (`parc.live.stage`)"""

@@ -30,7 +30,6 @@ from parc.character.kinematics import BodyPose
 from parc.errors import SettingsError, TerrainError
 from parc.generate.generator import Generator
 from parc.live.branch import Tree
-from parc.live.fall import FallSettings, FallWatch
 from parc.live.moment import Moment, Statistics
 from parc.live.planner import Plan, Planner, PlannerSettings, Request, Start
 from parc.live.stage import Ground, differ_near
@@ -40,6 +39,7 @@ from parc.motion.qpos import qpos_to_frames
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
 from parc.track.follow.follower import Follower
+from parc.track.follow.outcome import FallSettings, FallWatch, is_broken
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic
@@ -299,7 +299,7 @@ class Pilot:
         world, statistics = self._body.world, self.statistics
         root_pos, root_rot, joint_rot = qpos_to_frames(self.character, world.qpos[0].clone())
         tracking = self._body.tracking()
-        fell = self._watch.look(self.terrain, root_pos, root_rot, bool(world.diverged[0]))
+        fell = bool(self._watch.look(self._body.down(self.settings.fall), is_broken(world.diverged))[0])
         statistics.falls += fell
         statistics.error += float(tracking.error[0])
         arrived = not fell and not self.arrived and self.steering.has_arrived(self._feet())

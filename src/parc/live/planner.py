@@ -33,8 +33,8 @@ from parc.live.stage import Ground, Stage, Trial
 from parc.live.steer import NEARBY
 from parc.path.follow import PathBatch
 from parc.terrain.terrain import Terrain
-from parc.track.follow.follower import Snapshot
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot
 from parc.track.policy import TrainedActor
 from parc.traverse.arrive import CROUCH, STANDING, walk, worth
 from parc.traverse.critic import Critic

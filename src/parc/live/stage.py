@@ -18,19 +18,19 @@ from parc.generate.generator import Generator
 from parc.generate.network import PAST_FRAMES
 from parc.generate.rollout import PathRunner, RolloutSettings
 from parc.live.branch import Branch, Origin
-from parc.live.fall import FallSettings, are_down
 from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.track.follow.follower import Follower, Snapshot
+from parc.track.follow.follower import SETTLED, Follower
+from parc.track.follow.outcome import FallSettings
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot
 from parc.track.policy import TrainedActor
 from parc.traverse.critic import Critic
 
-FALL = FallSettings()
-LYING = 12
-"""control steps in a row that a body is down, after which it has fallen"""
+FALL = FallSettings(patience=0.4)
+"""sooner than the character itself: what lies at the end of a rehearsal has no time left to lie"""
 NEAR = 4.0
 """m around a body within which an edit of the ground matters for what was simulated"""
 REACH = 4.0
@@ -142,30 +142,17 @@ class Stage:
         if terrain is not self._terrain:
             self._terrain = terrain
             follower.set_terrain(terrain)
-        follower.put(states)
-        follower.follow(reference, first)
-        kept = [follower.snapshots()]
-        error, drift = [], []
-        alive = torch.ones(follower.bodies, dtype=torch.bool)
-        down = torch.zeros(follower.bodies, dtype=torch.long)
-        survived = torch.zeros(follower.bodies, dtype=torch.long)
-        value = torch.zeros(follower.bodies)
-        for step in range(steps):
+
+        def check() -> None:
             if not is_wanted():
                 raise GivenUp
-            follower.step()
-            tracking = follower.tracking()
-            root = follower.world.body_pos[:, 0], follower.world.body_rot[:, 0]
-            down = torch.where(are_down(terrain, *root, FALL), down + 1, 0)
-            alive = alive & ~tracking.lost & (down < LYING)
-            survived += alive
-            kept.append(follower.snapshots())
-            error.append(tracking.error)
-            drift.append(tracking.root)
-            if step + 1 == commit and self.critic is not None:
-                value = self.critic(follower.observe())
-        states_of_all = Snapshot(*(torch.stack(parts, 1) for parts in zip(*kept, strict=True)))
-        return Trial(states_of_all, reference, survived, torch.stack(error, 1), torch.stack(drift, 1), value)
+
+        check()
+        trace = follower.run(states, reference, steps, first, SETTLED, FALL, check)
+        value = torch.zeros(follower.bodies)
+        if self.critic is not None and 0 < commit <= steps:
+            value = self.critic(trace.observations[:, commit])
+        return Trial(trace.states, reference, trace.survived, trace.error, trace.drift, value)
 
     @staticmethod
     def progress(paths: PathBatch, ground: Ground, xy: Tensor) -> Tensor:

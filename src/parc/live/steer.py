@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from parc.errors import PathError
-from parc.generate.arrival import SAME_HEIGHT
 from parc.path.cost import CostSettings
 from parc.path.follow import PathBatch
+from parc.path.goal_reached import has_arrived
 from parc.path.graph import Cell, NavigationGraph
 from parc.path.path import TerrainPath
 from parc.path.plan import PlanSettings
@@ -175,14 +175,15 @@ class Steering:
 
     def has_arrived(self, here: Tensor) -> bool:
         """Whether feet here [2] (or [3]: with their height) are near enough to the goal, not just passing it early on a line."""
-        goal = self.goal
-        if goal is None or float((goal - here[:2]).norm()) > self.settings.radius:
+        goal, left = self.goal, 0.0
+        if goal is None:
             return False
-        if self._path is not None and here.shape[0] == 3 and abs(float(here[2] - self._path.goal[2])) > SAME_HEIGHT:
-            return False
-        if self.wish == "goal" or self._along is None:
-            return True
-        return float(self._along.length[0] - self._along.advance(self._progress, here[None, :2])[0]) <= 1.0
+        if self.wish == "line" and self._along is not None:
+            left = float(self._along.length[0] - self._along.advance(self._progress, here[None, :2])[0])
+        knows_height = self._path is not None and here.shape[0] == 3
+        level = self._path.goal[2:] if self._path is not None and knows_height else torch.zeros(1)
+        feet = torch.cat([here[:2], here[2:] if knows_height else level])
+        return bool(has_arrived(feet, torch.cat([goal, level]), left, self.settings.radius))
 
     def restart_point(self, back: float = 0.0) -> tuple[Tensor, float] | None:
         """Where on the path to begin again after a fall, [2], and the heading there.

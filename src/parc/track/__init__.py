@@ -5,7 +5,8 @@ Training itself is in `parc.track.train`, which is also a program: `python -m pa
 
 from parc.track.env import TrackEnv
 from parc.track.evaluate import ClipScore, Evaluation, evaluate
-from parc.track.follow import Episodes, Runner, Trace
+from parc.track.follow.runner import Episodes, Runner
+from parc.track.follow.trace import Trace
 from parc.track.policy import Actor, TrainedActor, load_actor, save_actor
 from parc.track.reference import ReferenceLibrary, build_library
 from parc.track.settings import TrackerSettings

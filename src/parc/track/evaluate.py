@@ -64,9 +64,9 @@ def evaluate(env: TrackEnv, actor: Callable[[Tensor], Tensor], trials: int | Non
     clip, noisy = runs % clips, runs >= clips
     length = env.library.length.cpu()
     trace = run_episodes(env, actor, Episodes(clip, torch.zeros_like(clip), noisy))
-    share = trace.steps / (length[clip] - 1).clamp_min(1)
+    share = trace.survived / (length[clip] - 1).clamp_min(1)
     lost = env.settings.termination.body_distance
-    columns = (trace.reached_end.float(), trace.error.nan_to_num(lost), share)
+    columns = (trace.reached_end.float(), trace.mean_error.nan_to_num(lost), share)
     rows = torch.stack(columns, -1).view(trials + 1, clips, 3)
     shaken = rows[1:, :, 0].mean(0).tolist() if trials else [None] * clips
     success, error, tracked = rows[0].unbind(-1)

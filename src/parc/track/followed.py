@@ -6,9 +6,7 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.physics.engine import make_world
-from parc.track.env import TrackEnv
-from parc.track.evaluate import evaluate
+from parc.track.follow.runner import Episodes, Runner
 from parc.track.policy import load_actor
 from parc.track.reference import build_library
 from parc.track.screen import screen_clips
@@ -31,9 +29,8 @@ def shares_followed(
     kept, _ = screen_clips(character, clips, trained.settings.reference.screen, device)
     if not kept:
         return shares
-    library = build_library(character, kept, trained.settings.reference, device, trained.contract.control_hz)
-    worlds = min(worlds or (64 if device.type == "cpu" else 1024), len(kept))
-    world = make_world(character, trained.contract, worlds, device, threads, library.bank.cell)
-    env = TrackEnv(world, library, trained.settings, torch.Generator(device).manual_seed(0), graphs=False)
-    shares.update((score.name, score.tracked) for score in evaluate(env, trained.act, trials=0).clips)
-    return shares
+    runner = Runner(trained, device, min(worlds or (64 if device.type == "cpu" else 1024), len(kept)), threads)
+    library = build_library(character, kept, trained.settings.reference, device, runner.fps)
+    trace = runner.run(library, Episodes.of([(k, 0) for k in range(len(kept))]))
+    share = trace.survived / (library.length.cpu() - 1).clamp_min(1)
+    return shares | dict(zip(library.names, share.tolist(), strict=True))

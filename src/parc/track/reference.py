@@ -1,8 +1,4 @@
-"""The clips to track, as tables on the device: one row a frame, all clips one after the other.
-
-A world that is at frame f of clip c reads row `start[c] + f` of each table; past the end the last frame stays. Reading is one
-gather for all worlds and all future frames. Terrain c of the bank belongs to clip c.
-"""
+"""The clips to track as one reference table (`parc.track.follow.reference_table`): screened, at the control rate, end to end."""
 
 from dataclasses import dataclass, field, replace
 
@@ -11,16 +7,15 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import Character
-from parc.character.kinematics import forward_kinematics
-from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.dataset import edit
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import edit as motion_edit
 from parc.motion.motion import Motion
-from parc.motion.qpos import frames_to_qpos, qpos_to_qvel
+from parc.motion.qpos import qpos_to_qvel
 from parc.terrain.terrain import TerrainBatch
 from parc.track.anatomy import Anatomy
+from parc.track.follow.reference_table import FrameRows, ReferenceTable
 from parc.track.nearness import near_ground
 from parc.track.screen import Refusal, ScreenSettings, screen_clips
 
@@ -37,56 +32,23 @@ class ReferenceSettings:
 _STANDARD = ReferenceSettings()
 
 
-@dataclass(frozen=True, eq=False)
-class ReferenceLibrary:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReferenceLibrary(ReferenceTable):
+    """Clips as strips; terrain c of the bank belongs to clip c."""
+
     names: tuple[str, ...]
-    start: Tensor
-    """[C] first row of each clip"""
-    length: Tensor
-    """[C] frames of each clip"""
-    clip_of_row: Tensor
-    """[F]"""
-    qpos: Tensor
-    """[F, nq]"""
-    qvel: Tensor
-    """[F, nv]"""
-    body_pos: Tensor
-    """[F, B, 3] world"""
-    joint_rot: Tensor
-    """[F, J, 4] xyzw, moving joints"""
-    root_rot: Tensor
-    """[F, 4] xyzw"""
-    root_angular: Tensor
-    """[F, 3] world, rad/s"""
-    key_velocity: Tensor
-    """[F, K, 3] world, m/s, mean over the step that led to the frame"""
-    contacts: Tensor
-    """[F, B] labels"""
-    may_touch: Tensor
-    """[F, B] 1 where touching is not asked for but no fault either"""
-    dof: Tensor
-    """[F, D] motor targets that ask for the frame's pose"""
-    targets: Tensor
-    """[F, W] what an observation shows of a future frame: root position, root axes, key positions, joint 6D, contacts"""
     bank: TerrainBatch
     refused: tuple[Refusal, ...]
 
     @property
     def num_clips(self) -> int:
+        """C"""
         return len(self.names)
-
-    @property
-    def num_frames(self) -> int:
-        return self.qpos.shape[0]
 
     @property
     def seconds(self) -> float:
         """Of reference motion at 30 frames a second of control."""
         return float((self.length - 1).sum()) / 30.0
-
-    def row(self, clip: Tensor, frame: Tensor) -> Tensor:
-        """Rows of frames [...] of clips [...], the last one past the end."""
-        return self.start[clip] + torch.minimum(frame, self.length[clip] - 1)
 
 
 def build_library(
@@ -115,7 +77,7 @@ def build_library(
         names=tuple(clip.name for clip in kept),
         start=torch.cumsum(lengths, 0) - lengths,
         length=lengths,
-        clip_of_row=torch.repeat_interleave(torch.arange(len(kept), device=device), lengths),
+        strip_of_row=torch.repeat_interleave(torch.arange(len(kept), device=device), lengths),
         bank=TerrainBatch.stack([replace(clip.terrain, bounds=None) for clip in kept]).to(device),
         refused=tuple(refused),
         **tables,
@@ -136,36 +98,13 @@ def _tables(anatomy: Anatomy, motions: list[Motion], lengths: Tensor, fps: float
 
     root_pos, root_rot = joined([m.root_pos for m in motions]), joined([m.root_rot for m in motions])
     joint_rot, contacts = joined([m.joint_rot for m in motions]), joined([m.contacts for m in motions])
-    tables = frame_tables(anatomy, root_pos, root_rot, joint_rot, contacts)
-    qvel = qpos_to_qvel(anatomy.character, tables["qpos"], lengths, fps)
-    return tables | {
+    rows = FrameRows.of(anatomy, root_pos, root_rot, joint_rot, contacts)
+    qvel = qpos_to_qvel(anatomy.character, rows.qpos, lengths, fps)
+    return rows._asdict() | {
         "qvel": qvel,
         "root_angular": rotation.rotate(root_rot, qvel[:, 3:6]),
-        "key_velocity": _arriving(tables["body_pos"].index_select(1, anatomy.key_body), lengths) * fps,
-        "contacts": contacts,
+        "key_velocity": _arriving(rows.body_pos.index_select(1, anatomy.key_body), lengths) * fps,
         "may_touch": torch.zeros_like(contacts),
-    }
-
-
-def frame_tables(anatomy: Anatomy, root_pos: Tensor, root_rot: Tensor, joint_rot: Tensor, contacts: Tensor) -> dict[str, Tensor]:
-    """What a tracker reads of frames [..., 3], [..., 4], [..., J, 4], [..., B], but for velocities: see `ReferenceLibrary`.
-
-    Joints go through the DoF vector first, so that turns off a hinge's axis are gone everywhere.
-    """
-    character = anatomy.character
-    dof = joints_to_dof(character, joint_rot)
-    joint_rot = dof_to_joints(character, dof)
-    body_pos = forward_kinematics(character, root_pos, root_rot, joint_rot).pos
-    moving = joint_rot.index_select(-2, anatomy.joint_body - 1)
-    keys = anatomy.root_relative(body_pos).index_select(-2, anatomy.key_body)
-    shown = [root_pos, rotation.to_sixd(root_rot), keys.flatten(-2), rotation.to_sixd(moving).flatten(-2), contacts]
-    return {
-        "qpos": frames_to_qpos(character, root_pos, root_rot, joint_rot),
-        "body_pos": body_pos,
-        "joint_rot": moving,
-        "root_rot": root_rot,
-        "dof": dof,
-        "targets": torch.cat(shown, -1),
     }
 
 

@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeVar
 from parc.errors import SettingsError
 from parc.physics.contract import Contract
 from parc.track.action import ActionSettings
+from parc.track.follow.outcome import TerminationSettings
 from parc.track.layout import ObservationSettings
 from parc.track.reference import ReferenceSettings
 from parc.track.restart import RestartSettings
 from parc.track.reward import RewardSettings
 from parc.track.screen import ScreenSettings
-from parc.track.terminate import TerminationSettings
 
 T = TypeVar("T")
 

@@ -53,7 +53,7 @@ class TrackVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._final = torch.zeros_like(env.observation)
         self._group = Group(0, 1, env.world.device)
-        self._generator = env._generator
+        self._generator = env.generator
         self._steps = 0
 
     @torch.no_grad()

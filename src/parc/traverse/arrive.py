@@ -1,4 +1,4 @@
-"""How far bodies have come along their paths, what that is worth, and whether they are there.
+"""How far bodies have come along their paths, what that is worth, and whether they are there (`parc.path.goal_reached`).
 
 Who walks along the foot of a wall that the path goes up is no farther for it, though points of the path lie above his head:
 progress ends where the path is higher than a body's root less `LEAST`. Going up is worth as much as going on. With arc length
@@ -8,9 +8,6 @@ s, the path's height z(s), the sum of all its rises so far C(s), and the highest
 
 A body that hauls itself up an edge gains from the first moment, and going over the edge changes nothing; one that fell off
 the path loses.
-
-Arrived is a root within `radius` of the goal in the plane, at most a metre of path left, and standing height: a body that
-fell off the ledge the goal is on passes under it, and that is no arrival.
 """
 
 import math
@@ -19,13 +16,12 @@ import torch
 from torch import Tensor
 
 from parc.path.follow import PathBatch
+from parc.path.goal_reached import has_arrived
 
 STANDING = 0.87
 """m of the root over the ground when standing"""
 STANDING_SLACK = 0.5
 """m above and below that a root at the goal may be: bent knees, a jump"""
-REMAINING = 1.0
-"""m of path that may be left"""
 LEAST = 0.45
 """m of a root over the path that it has come along"""
 REACH = 0.6
@@ -63,7 +59,4 @@ def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float) -> Tensor
 
 def at_goal(path: PathBatch, root_pos: Tensor, walked: Tensor, radius: float) -> Tensor:
     """[B, T] of roots [B, T, 3] that have walked [B, T] along the one path."""
-    goal = path.goal[0]
-    near = (root_pos[..., :2] - goal[:2]).norm(dim=-1) <= radius
-    upright = (root_pos[..., 2] - goal[2] - STANDING).abs() <= STANDING_SLACK
-    return near & upright & (path.length - walked <= REMAINING)
+    return has_arrived(root_pos, path.goal[0], path.length - walked, radius, STANDING_SLACK, STANDING)

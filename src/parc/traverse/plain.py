@@ -21,8 +21,9 @@ from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain
-from parc.track.follow.follower import Follower, Snapshot
+from parc.track.follow.follower import Follower
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot
 from parc.traverse.arrive import at_goal, walk
 from parc.traverse.retry import SearchResult
 from parc.traverse.search import Node

@@ -30,8 +30,9 @@ from parc.motion.frame_state import FrameState
 from parc.path.follow import PathBatch
 from parc.path.path import TerrainPath
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.track.follow.follower import Follower, Snapshot, Stretch
+from parc.track.follow.follower import Follower
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot, Trace
 from parc.traverse.arrive import at_goal, walk, worth
 from parc.traverse.critic import Critic
 
@@ -284,12 +285,12 @@ class Search:
         parts = [FrameState(*(part.clone() for part in runner.step(random))) for _ in range(windows)]
         return FrameState(*(torch.cat(frames, 1) for frames in zip(*parts, strict=True)))
 
-    def _progress(self, parents: list[Node | None], stretch: Stretch) -> Tensor:
+    def _progress(self, parents: list[Node | None], stretch: Trace) -> Tensor:
         """[B, S + 1] m along the path."""
         progress = torch.tensor([0.0 if n is None else n.progress for n in parents], device=self.device)
         return walk(self._rows, progress, stretch.root_pos)
 
-    def _arrival(self, parents: list[Node | None], frames: FrameState, stretch: Stretch, walked: Tensor) -> Node | None:
+    def _arrival(self, parents: list[Node | None], frames: FrameState, stretch: Trace, walked: Tensor) -> Node | None:
         """The body that arrives first and stays up for `margin` steps more, if any does."""
         step = torch.arange(stretch.steps + 1, device=walked.device)
         last = stretch.survived[:, None] - self.settings.margin
@@ -301,7 +302,7 @@ class Search:
         stop = min(int(first[row]) + self.settings.margin, int(stretch.survived[row]))
         return self._node(parents[row], frames, stretch, walked, row, max(stop, int(first[row])))
 
-    def _score(self, parents: list[Node | None], stretch: Stretch, walked: Tensor, good: Tensor, keep: Tensor) -> Tensor:
+    def _score(self, parents: list[Node | None], stretch: Trace, walked: Tensor, good: Tensor, keep: Tensor) -> Tensor:
         """[B], m of progress, higher is better."""
         settings = self.settings
         row = torch.arange(len(good), device=good.device)
@@ -322,7 +323,7 @@ class Search:
             score = score + settings.value * self.critic(stretch.observations[row, kept])
         return score
 
-    def _node(self, parent: Node | None, frames: FrameState, stretch: Stretch, walked: Tensor, row: int, steps: int) -> Node:
+    def _node(self, parent: Node | None, frames: FrameState, stretch: Trace, walked: Tensor, row: int, steps: int) -> Node:
         span = slice(0, steps + 1)
         return Node(
             parent,

@@ -1,11 +1,5 @@
-"""A policy follows references in simulation.
+"""A policy follows references in simulation: whole clips (`runner`), or plans that are made while bodies run (`follower`).
 
-`Runner` runs whole episodes of clips: tracking, evaluation and recording. `Follower` holds bodies whose references are written
-while they run: planning by simulation, and the live character.
+Both step `tracked_bodies`, which read a `reference_table`, and come back as a `trace`; what counts as lost, fallen, broken or at
+the end is in `outcome`.
 """
-
-from parc.track.follow.follower import Follower, Snapshot, Stretch
-from parc.track.follow.plan_reference import PlanReference
-from parc.track.follow.runner import END_SLACK, Episodes, Runner, Trace, run_episodes
-
-__all__ = ["END_SLACK", "Episodes", "Follower", "PlanReference", "Runner", "Snapshot", "Stretch", "Trace", "run_episodes"]

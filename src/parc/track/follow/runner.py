@@ -1,16 +1,13 @@
-"""The loop in which a policy follows clips, many episodes side by side: what tracking, evaluation and recording call.
+"""The loop in which a policy steps bodies that follow references, and what tracking, evaluation and recording call: `Runner`.
 
-An episode begins on a frame of a clip. It ends when the clip is over, the pose is lost (`parc.track.terminate`) or the
-simulation breaks; its world then idles. It *reaches the end* if it is tracked to within `END_SLACK` frames of the clip's end.
-
-Frame k of what an episode simulated is frame start + k of the reference. Its frame 0 *is* the reference's, put there and not
-simulated.
+An episode begins on a frame of a clip. It ends when the clip is over or the body has failed (`parc.track.follow.outcome`); its
+world then idles. Frame k of what an episode simulated is frame start + k of the reference. Its frame 0 *is* the reference's, put
+there and not simulated.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,14 +18,18 @@ from parc.motion.motion import Motion
 from parc.motion.qpos import qpos_to_frames
 from parc.physics.engine import make_world
 from parc.physics.world import World
-from parc.track.env import TrackEnv
+from parc.track.follow.outcome import FallSettings, FallWatch, reached_end
+from parc.track.follow.trace import Snapshot, Trace
+from parc.track.follow.tracked_bodies import TrackedBodies
 from parc.track.inference import inference
 from parc.track.policy import TrainedActor
 from parc.track.reference import ReferenceLibrary, ReferenceSettings, build_library
 from parc.track.screen import ScreenSettings
 
-END_SLACK = 2
-"""frames at the end of a clip that need not be tracked"""
+Act = Callable[[Tensor], Tensor]
+"""observations [N, size] to actions [N, D]"""
+OnStep = Callable[[], object]
+"""called after each control step; may raise to end them"""
 _LOOK_EVERY = {"cpu": 1, "cuda": 32}
 """control steps between looks at whether all episodes are over (each waits for the device)"""
 
@@ -50,30 +51,8 @@ class Episodes(NamedTuple):
         return cls(clip, start, torch.zeros(len(runs), dtype=torch.bool))
 
     def rows(self, which: Tensor) -> "Episodes":
+        """Some of them."""
         return Episodes(*(column[which] for column in self))
-
-
-@dataclass(eq=False)
-class Trace:
-    """What came of R episodes, on the CPU."""
-
-    steps: Tensor
-    """[R] control steps before the pose was lost, the simulation broke or the clip was over"""
-    error: Tensor
-    """[R] m, mean root-relative distance of the bodies from the reference's over these steps; NaN if there are none"""
-    reached_end: Tensor
-    """[R] bool"""
-    broken: Tensor
-    """[R] bool, stopped because the simulation broke, not the pose"""
-    motions: list[Motion] = field(default_factory=list)
-    """R, frames 0 to steps, with the simulator's contacts; only if states are kept"""
-    errors: list[Tensor] = field(default_factory=list)
-    """R of [steps + 1] m, error of each frame, 0 in the first; only if states are kept"""
-
-    @classmethod
-    def empty(cls, runs: int) -> "Trace":
-        lost, none = torch.zeros(runs, dtype=torch.bool), torch.zeros(runs)
-        return cls(torch.zeros(runs, dtype=torch.long), none, lost, lost.clone())
 
 
 class Runner:
@@ -82,12 +61,12 @@ class Runner:
     def __init__(self, trained: TrainedActor, device: torch.device | str = "cpu", worlds: int = 0, threads: int = 0) -> None:
         """worlds: 0 takes 4096 on a GPU, 256 on the CPU; threads (0: all cores) is for the CPU."""
         self.trained, self.device, self.threads = trained, torch.device(device), threads
-        self.act = trained.act
         self.worlds = worlds or (256 if self.device.type == "cpu" else 4096)
         self._kept: World | None = None
 
     @property
     def fps(self) -> float:
+        """Control steps a second."""
         return float(self.trained.contract.control_hz)
 
     def library(self, clips: list[Clip]) -> ReferenceLibrary:
@@ -103,9 +82,7 @@ class Runner:
             self._kept = self._make(self.worlds, cell)
         return self._kept
 
-    def follow(
-        self, clips: list[Clip], starts: Sequence[int] | None = None, on_step: Callable[[], object] | None = None
-    ) -> Trace:
+    def follow(self, clips: list[Clip], starts: Sequence[int] | None = None, on_step: OnStep | None = None) -> Trace:
         """Each clip from its frame in `starts` (the first), without noise, states kept."""
         starts = [0] * len(clips) if starts is None else starts
         episodes = Episodes.of(list(zip(range(len(clips)), starts, strict=True)))
@@ -117,7 +94,7 @@ class Runner:
         episodes: Episodes,
         keep: bool = False,
         seed: int = 0,
-        on_step: Callable[[], object] | None = None,
+        on_step: OnStep | None = None,
     ) -> Trace:
         """Episodes from the library, with the policy's mean action; `seed` is that of the start noise."""
         if not len(episodes.clip):
@@ -129,8 +106,8 @@ class Runner:
         world = self.world_for(len(episodes.clip), library.bank.cell)
         with getattr(world, "on_stream", nullcontext)():
             generator = torch.Generator(device=world.device).manual_seed(seed)
-            env = TrackEnv(world, library, self.trained.settings, generator, rewards=False)
-            return run_episodes(env, self.act, episodes, keep, on_step)
+            bodies = TrackedBodies(world, library, library.bank, self.trained.settings, generator, puts_back=True)
+            return run_episodes(bodies, self.trained.act, episodes, keep, on_step)
 
     def _make(self, count: int, cell: float) -> World:
         world = make_world(self.trained.character, self.trained.contract, count, self.device, self.threads, cell)
@@ -139,74 +116,126 @@ class Runner:
 
 
 @torch.no_grad()
-def run_episodes(
-    env: TrackEnv,
-    act: Callable[[Tensor], Tensor],
-    episodes: Episodes,
-    keep: bool = False,
-    on_step: Callable[[], object] | None = None,
-) -> Trace:
-    """Longest first, as many side by side as there are worlds; `keep` the states; on_step after each control step.
+def run_episodes(bodies: TrackedBodies, act: Act, episodes: Episodes, keep: bool = False, on_step: OnStep | None = None) -> Trace:
+    """Longest first, as many side by side as there are worlds; `keep` the motions; on_step after each control step.
 
-    Takes over the environment's worlds; call `env.restart_all` before training goes on.
+    Takes over the worlds; call `restart_all` before training goes on.
     """
-    left = env.library.length.cpu()[episodes.clip] - 1 - episodes.start
+    left = bodies.reference.length.cpu()[episodes.clip] - 1 - episodes.start
     trace = Trace.empty(len(left))
     kept: dict[int, tuple[Motion, Tensor]] = {}
-    for part in torch.argsort(left, descending=True, stable=True).split(env.num_worlds):
-        steps, error, broken, rollouts = _run_part(env, act, episodes.rows(part), keep, on_step)
-        trace.steps[part], trace.error[part], trace.broken[part] = steps, error, broken
-        kept |= dict(zip(part.tolist(), rollouts, strict=False))
-    trace.reached_end = trace.steps >= left - END_SLACK
+    device, count = bodies.world.device, bodies.num_worlds
+    for part in torch.argsort(left, descending=True, stable=True).split(count):
+        # Worlds left over repeat the episodes; they idle.
+        runs = len(part)
+        bodies.begin(*(c.to(device) for c in episodes.rows(part[torch.arange(count) % runs])))
+        alive = torch.arange(count, device=device) < runs
+        with inference(device):
+            found = follow_steps(bodies, act, int(left[part].max()), alive, "motion" if keep else "nothing", on_step=on_step)
+        trace.survived[part], trace.mean_error[part] = found.survived[:runs].cpu(), found.mean_error[:runs].cpu()
+        trace.broken[part] = found.broken[:runs].cpu()
+        if keep:
+            kept |= dict(zip(part.tolist(), _motions(bodies, found, runs), strict=True))
+    trace.reached_end = reached_end(trace.survived, left)
     trace.motions, trace.errors = [kept[k][0] for k in sorted(kept)], [kept[k][1] for k in sorted(kept)]
     return trace
 
 
-def _run_part(
-    env: TrackEnv, act: Callable[[Tensor], Tensor], episodes: Episodes, keep: bool, on_step: Callable[[], object] | None
-) -> tuple[Tensor, Tensor, Tensor, Iterator[tuple[Motion, Tensor]]]:
-    """Steps, mean error and whether it broke [R] of at most as many episodes as there are worlds, and what is kept of them."""
-    device, count, runs = env.world.device, env.num_worlds, len(episodes.clip)
-    # Worlds left over repeat the episodes; they idle.
-    clip, start, noisy = (c.to(device) for c in episodes.rows(torch.arange(count) % runs))
-    env.begin(clip, start, noisy)
-    alive = torch.arange(count, device=device) < runs
-    env.world.idle.copy_(~alive)
-    steps, broken, total = torch.zeros_like(clip), torch.zeros_like(alive), torch.zeros(count, device=device)
-    states, contacts, errors = [env.world.qpos.clone()], [env.contacts.clone()], [torch.zeros(count, device=device)]
-    with inference(device):
-        for step in range(int((env.library.length[clip] - 1 - start).max())):
-            if step % _LOOK_EVERY[device.type] == 0 and not bool(alive.any()):
-                break
-            env.simulate(act(env.observation))
-            if keep:  # before `judge` puts worlds whose episode is over somewhere else
-                states.append(env.world.qpos.clone())
-                contacts.append(env.world.contacts.clone())
-            env.judge()
-            broken |= alive & env.broken
-            alive = alive & ~env.failed
-            steps += alive
-            total += env.error * alive
-            if keep:
-                errors.append(env.error.clone())
-            alive = alive & ~env.at_end
-            env.world.idle.copy_(~alive)
-            if on_step is not None:
-                on_step()
-    mean = torch.where(steps > 0, total / steps.clamp_min(1), torch.nan)
-    steps, mean, broken = (column[:runs].cpu() for column in (steps, mean, broken))
-    return steps, mean, broken, _rollouts(env, steps, states, contacts, errors) if keep else iter(())
+def follow_steps(
+    bodies: TrackedBodies,
+    act: Act,
+    steps: int,
+    alive: Tensor,
+    keep: Literal["nothing", "motion", "everything"],
+    fall: FallSettings | None = None,
+    on_step: OnStep | None = None,
+) -> Trace:
+    """So many control steps of bodies of which `alive` [N] count, from where they are; on the device.
+
+    Without `fall` they are episodes: each ends with its reference, what is over idles, and when all are over nothing is stepped.
+    With it they are a rehearsal: a body that has fallen survives no longer either, but all are simulated to the end.
+    """
+    world, is_rehearsal = bodies.world, fall is not None
+    watch = FallWatch(fall, world.contract.control_hz, len(alive), world.device) if fall is not None else None
+    survived, broken, total = torch.zeros_like(bodies.frame), torch.zeros_like(alive), torch.zeros_like(bodies.error)
+    kept = _Kept(bodies, keep)
+    if not is_rehearsal:
+        world.idle.copy_(~alive)
+    for step in range(steps):
+        if not is_rehearsal and step % _LOOK_EVERY[world.device.type] == 0 and not bool(alive.any()):
+            break
+        # One control step; the motion is read before `judge` may put bodies whose episode is over somewhere else.
+        bodies.simulate(act(bodies.observation))
+        kept.moved()
+        bodies.judge()
+        kept.judged()
+        # Who still counts?
+        broken |= alive & bodies.broken
+        alive = alive & ~bodies.failed
+        if watch is not None and fall is not None:
+            alive = alive & ~watch.look(bodies.down(fall), bodies.broken)
+        survived += alive
+        total += bodies.error * alive
+        if not is_rehearsal:
+            alive = alive & ~bodies.at_end
+            world.idle.copy_(~alive)
+        if on_step is not None:
+            on_step()
+    mean = torch.where(survived > 0, total / survived.clamp_min(1), torch.nan)
+    return kept.trace(Trace(survived, mean, reached_end(survived, steps), broken))
 
 
-def _rollouts(
-    env: TrackEnv, steps: Tensor, states: list[Tensor], contacts: list[Tensor], errors: list[Tensor]
-) -> Iterator[tuple[Motion, Tensor]]:
-    """Motion and errors of each of R episodes, as far as its steps [R] go."""
-    used = int(steps.max()) + 1
-    qpos, touch, error = (torch.stack(rows[:used], 1)[: len(steps)] for rows in (states, contacts, errors))
-    on_device = (*qpos_to_frames(env.world.character, qpos), touch, error)
-    columns = [part.cpu() for part in on_device]
-    for k, stop in enumerate((steps + 1).tolist()):
+class _Kept:
+    """Columns by step, as they are gathered. A motion needs only a part of the states; the other parts are empty then."""
+
+    def __init__(self, bodies: TrackedBodies, keep: Literal["nothing", "motion", "everything"]) -> None:
+        self._bodies, self._keep = bodies, keep
+        self._states: list[Snapshot] = []
+        self._columns: list[tuple[Tensor, ...]] = []
+        """error, drift, motor targets and observation after each step"""
+        self._first_observation = bodies.observation.clone() if keep == "everything" else bodies.observation[:0]
+        if keep != "nothing":
+            self._states.append(self._motion(bodies.contacts) if keep == "motion" else bodies.snapshots())
+
+    def moved(self) -> None:
+        """After physics."""
+        if self._keep == "motion":
+            self._states.append(self._motion(self._bodies.world.contacts))
+
+    def judged(self) -> None:
+        """After the whole step."""
+        bodies = self._bodies
+        if self._keep == "motion":
+            self._columns.append((bodies.error.clone(),))
+        if self._keep == "everything":
+            self._states.append(bodies.snapshots())
+            seen = (bodies.error, bodies.drift, bodies.targets, bodies.observation)
+            self._columns.append(tuple(column.clone() for column in seen))
+
+    def trace(self, trace: Trace) -> Trace:
+        """With the columns."""
+        if self._states and self._columns:
+            trace.states = Snapshot.stack(self._states, 1)
+            trace.error, *others = (torch.stack(column, 1) for column in zip(*self._columns, strict=True))
+            if others:
+                trace.drift, trace.targets, observations = others
+                trace.observations = torch.cat([self._first_observation.unsqueeze(1), observations], 1)
+        return trace
+
+    def _motion(self, contacts: Tensor) -> Snapshot:
+        none = contacts[:0]
+        return Snapshot(self._bodies.world.qpos.clone(), none, contacts.clone(), none, none, none)
+
+
+def _motions(bodies: TrackedBodies, trace: Trace, runs: int) -> list[tuple[Motion, Tensor]]:
+    """Motion and errors of each of the first R episodes, as far as it survived."""
+    used = int(trace.survived[:runs].max()) + 1
+    qpos, touch, error = (part[:runs, :used] for part in (trace.states.qpos, trace.states.contacts, trace.error))
+    error = torch.cat([torch.zeros_like(error[:, :1]), error], 1)
+    columns = [part.cpu() for part in (*qpos_to_frames(bodies.world.character, qpos), touch, error)]
+    found = []
+    for k, stop in enumerate((trace.survived[:runs] + 1).tolist()):
         # clones let go of the whole batch
         pos, rot, joints, touched, off = (column[k, :stop].clone() for column in columns)
-        yield Motion(pos, rot, joints, touched, fps=float(env.world.contract.control_hz)), off
+        found.append((Motion(pos, rot, joints, touched, fps=float(bodies.world.contract.control_hz)), off))
+    return found

@@ -33,7 +33,7 @@ def track_watched(clip: Clip, trained: TrainedActor, watch: Watch) -> Clip:
 
     trace = runner.follow([clip], on_step=on_step)
     simulated = clip.derived(f"{clip.name}_sim", "track", motion=trace.motions[0])
-    error, tracked = float(trace.error.nan_to_num(0.0)), int(trace.steps) / total
+    error, tracked = float(trace.mean_error.nan_to_num(0.0)), int(trace.survived) / total
     losses = {"joint_error": error, "tracked": tracked, "success": float(trace.reached_end)}
     provenance = replace(simulated.provenance, losses={**clip.provenance.losses, **losses})
     return replace(simulated, provenance=provenance)
