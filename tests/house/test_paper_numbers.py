@@ -39,8 +39,8 @@ from parc.terrain import RandomBoxes, RandomWalks, Terrain
 from parc.terrain.course import parkour_park
 from parc.terrain.heightmap import HeightmapGrid, relative_heightmap
 from parc.terrain.terrain import CELL
+from parc.track.follow.outcome import TerminationSettings
 from parc.track.settings import PPOSettings, TrackerSettings
-from parc.track.terminate import TerminationSettings
 
 Row = tuple[str, str, Callable[[], Any], Any]
 TRAINING, TRACKER = TrainSettings.paper, TrackerSettings.paper

@@ -10,8 +10,8 @@ from parc.character import humanoid
 from parc.live.branch import Branch, Tree
 from parc.motion.frame_state import FrameState
 from parc.track.anatomy import Anatomy
-from parc.track.follow.follower import Snapshot
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot
 
 BODY = humanoid()
 FRAMES = FrameState(

@@ -13,8 +13,8 @@ from parc.live.stage import LYING, GivenUp, Ground, Stage
 from parc.motion.frame_state import FrameState
 from parc.path import TerrainPath
 from parc.terrain import Terrain
-from parc.track.follow.follower import Snapshot
 from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.trace import Snapshot
 from parc.traverse.arrive import CROUCH, STANDING
 
 FLAT = Terrain.flat((20, 12))

@@ -35,8 +35,8 @@ from parc.metrics import ClipBatch, measure_clips
 from parc.models import shipped_generator, shipped_tracker
 from parc.record.record import RecordSettings
 from parc.run.checkpoint import load_checkpoint, read_description
+from parc.track.follow.outcome import TerminationSettings
 from parc.track.settings import TrackerSettings
-from parc.track.terminate import TerminationSettings
 from parc.track.train import CHECKPOINT
 
 NETWORK = GeneratorSettings(network=EncoderSettings(32, 1, 2, 32, dropout=0.1), schedule=DdpmSchedule(21, 5), encoding="exp")

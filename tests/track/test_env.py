@@ -153,26 +153,11 @@ def _run(env: TrackEnv, steps: int = 40) -> list[torch.Tensor]:
     return seen
 
 
-def _twins(character: Character, squat: Clip, tiny: TrackerSettings, **changes: bool) -> list[TrackEnv]:
-    library = build_library(character, [squat])
-    worlds = [make_world(character, tiny.contract, WORLDS, "cpu", threads=1) for _ in range(2)]
-    return [
-        TrackEnv(w, library, tiny, torch.Generator().manual_seed(0), **kw) for w, kw in zip(worlds, ({}, changes), strict=True)
-    ]
-
-
-def test_without_rewards_everything_else_is_the_same(character: Character, squat: Clip, tiny: TrackerSettings) -> None:
-    with_rewards, without = _twins(character, squat, tiny, rewards=False)
-    for a, b in zip(_run(with_rewards), _run(without), strict=True):
-        assert torch.equal(a, b)
-    assert with_rewards.reward.abs().max() > 0 and with_rewards.restart._new_failures.sum() > 0
-    assert torch.equal(with_rewards.restart._new_failures, without.restart._new_failures)
-    assert (without.reward == 0).all() and (without.terms == 0).all()
-
-
 def test_to_look_before_a_restart_changes_nothing(character: Character, squat: Clip, tiny: TrackerSettings) -> None:
     """A GPU restarts nobody rather than look whether there is somebody; the CPU looks."""
-    looking, blind = _twins(character, squat, tiny)
+    library = build_library(character, [squat])
+    worlds = [make_world(character, tiny.contract, WORLDS, "cpu", threads=1) for _ in range(2)]
+    looking, blind = (TrackEnv(world, library, tiny, torch.Generator().manual_seed(0)) for world in worlds)
     blind._may_look = False
     for a, b in zip(_run(looking), _run(blind), strict=True):
         assert torch.equal(a, b)

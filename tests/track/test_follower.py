@@ -15,7 +15,10 @@ from parc.motion.qpos import frames_to_qpos, motion_to_qpos
 from parc.path import TerrainPath
 from parc.terrain import Terrain
 from parc.track.anatomy import Anatomy
-from parc.track.follow import Follower, PlanReference, Runner
+from parc.track.follow.follower import Follower
+from parc.track.follow.outcome import FallSettings
+from parc.track.follow.plan_reference import PlanReference
+from parc.track.follow.runner import Runner
 from parc.track.policy import TrainedActor, load_actor
 
 BODY = humanoid()
@@ -46,22 +49,28 @@ def test_plans_are_the_trackers_own_tables(clip: Clip, tracker: TrainedActor) ->
     for k, motion in enumerate((one, two)):
         library = Runner(tracker).library([Clip("x", motion, clip.terrain)])
         for name in ("targets", "dof", "body_pos", "root_rot", "qpos", "contacts"):
-            own, expected = getattr(reference, name)[k], getattr(library, name)
+            own, expected = getattr(reference.rows, name)[k], getattr(library, name)
             if name == "root_rot":
                 own = own * torch.sign((own * expected).sum(-1, keepdim=True))
             torch.testing.assert_close(own, expected, atol=2e-5, rtol=1e-4, msg=name)
         torch.testing.assert_close(start.qvel[k], library.qvel[0], atol=2e-3, rtol=1e-3)
         assert torch.equal(start.contacts[k], motion.contacts[0].round())
     assert (reference.count, reference.length) == (2, 20) and reference.row(1).count == 1
-    assert torch.equal(reference.row(1).targets[0], reference.targets[1])
+    assert torch.equal(reference.row(1).rows.targets[0], reference.rows.targets[1])
 
 
-def test_past_the_end_the_last_frame_stays(clip: Clip) -> None:
-    reference = plan(clip.motion.slice(0, 30), clip.motion.slice(20, 50))
-    ahead = reference.ahead(reference.dof, torch.tensor([0, 29, 30, 500]))
-    assert torch.equal(ahead[:, 1], ahead[:, 2]) and torch.equal(ahead[:, 1], ahead[:, 3])
-    assert torch.equal(ahead[:, 0], reference.dof[:, 0])
-    assert torch.equal(reference.at(reference.dof, 99), reference.dof[:, -1])
+def test_past_the_end_the_last_frame_stays_and_nothing_of_a_longer_plan_before(clip: Clip, tracker: TrainedActor) -> None:
+    follower = Follower(tracker, clip.terrain)
+    short, long = plan(clip.motion.slice(0, 8)), plan(clip.motion.slice(0, 60))
+    seen = []
+    for before in (long, short):
+        follower.follow(before)
+        follower.follow(short, 5)
+        follower.put(follower.start(short))
+        seen.append(follower.observe().clone())
+    assert torch.equal(*seen)
+    table, strip = follower.tracked.reference, torch.zeros(3, dtype=torch.long)
+    assert table.row(strip, torch.tensor([6, 7, 50])).tolist() == [6, 7, 7]
 
 
 def test_a_body_does_what_it_does_when_it_follows_the_clip(clip: Clip, tracker: TrainedActor) -> None:
@@ -125,14 +134,41 @@ def test_ground_can_sink_under_a_running_body(clip: Clip, tracker: TrainedActor)
 
 
 @pytest.mark.parametrize(("height", "tilt", "expected"), [(0.9, 0.0, False), (0.25, 1.5, True), (0.9, 1.5, False)])
-def test_lying_is_low_and_level(tracker: TrainedActor, height: float, tilt: float, expected: bool) -> None:
-    """Neither who stands nor who flies lies."""
+def test_who_is_down_is_measured_from_the_ground_below(tracker: TrainedActor, height: float, tilt: float, expected: bool) -> None:
     follower = Follower(tracker, Terrain.flat((8, 8), 1.0))
     turn = rotation.from_axis_angle(torch.tensor([[0.0, 1.0, 0.0]]), torch.tensor([tilt]))
     joints = rotation.identity((1, BODY.num_joints))
     qpos = frames_to_qpos(BODY, torch.tensor([[1.2, 1.2, 1.0 + height]]), turn, joints)
     follower.world.reset(torch.ones(1, dtype=torch.bool), qpos, torch.zeros_like(follower.world.qvel))
-    assert bool(follower.lying()[0]) is expected
+    assert bool(follower.down(FallSettings.at_once())[0]) is expected
+
+
+def test_bodies_may_have_terrains_of_their_own(clip: Clip, tracker: TrainedActor) -> None:
+    """Oracle: each alone on its terrain."""
+    sunk = clip.terrain.with_heights(clip.terrain.heights - 0.2)
+    both, reference = Follower(tracker, [clip.terrain, sunk], 2), plan(clip.motion, clip.motion)
+    trace = both.run(both.start(reference), reference, 12)
+    for k, ground in enumerate((clip.terrain, sunk)):
+        alone = Follower(tracker, ground)
+        one = alone.run(alone.start(reference.row(k)), reference.row(k), 12)
+        torch.testing.assert_close(trace.root_pos[k], one.root_pos[0], atol=1e-4, rtol=0)
+    assert float((trace.root_pos[0, -1] - trace.root_pos[1, -1]).abs().max()) > 0.05
+    with pytest.raises(SettingsError, match="3 terrains for 2 bodies"):
+        both.set_terrain(sunk, sunk, sunk)
+
+
+def test_a_rehearsal_can_be_stopped(clip: Clip, tracker: TrainedActor) -> None:
+    follower, reference = Follower(tracker, clip.terrain), plan(clip.motion)
+    steps = []
+
+    def stop() -> None:
+        steps.append(1)
+        if len(steps) == 4:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        follower.run(follower.start(reference), reference, 20, on_step=stop)
+    assert len(steps) == 4 == follower.frame
 
 
 def test_a_reference_that_runs_away_is_lost(clip: Clip, tracker: TrainedActor) -> None:

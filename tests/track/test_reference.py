@@ -19,7 +19,7 @@ def test_rows_follow_the_clips_and_stay_at_the_last_frame(character: Character, 
     assert library.names == ("squat", "other") and library.num_frames == 65
     clip, frame = torch.tensor([0, 1, 1]), torch.tensor([7, 3, 99])
     assert library.row(clip, frame).tolist() == [7, 48, 64]
-    assert library.clip_of_row[[0, 44, 45, 64]].tolist() == [0, 0, 1, 1]
+    assert library.strip_of_row[[0, 44, 45, 64]].tolist() == [0, 0, 1, 1]
     torch.testing.assert_close(library.body_pos[7], squat.motion.body_poses(character).pos[7])
 
 

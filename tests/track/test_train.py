@@ -217,13 +217,13 @@ def test_tracking_a_clip_gives_a_motion_and_says_how_it_went(
     trained = load_actor(tmp_path / ACTOR, character)
     runner = Runner(trained, worlds=2, threads=1)
     alone = runner.follow([squat], [10])
-    motion, errors, steps = alone.motions[0], alone.errors[0], int(alone.steps)
+    motion, errors, steps = alone.motions[0], alone.errors[0], int(alone.survived)
     assert len(motion) == len(errors) == steps + 1 and errors[0] == 0
     torch.testing.assert_close(motion.root_pos[0], squat.motion.root_pos[10], atol=1e-5, rtol=0)
     assert bool(alone.reached_end) == (10 + steps >= len(squat.motion) - 3)
-    assert float(alone.error) == pytest.approx(float(errors[1:].mean()))
+    assert float(alone.mean_error) == pytest.approx(float(errors[1:].mean()))
     together = runner.follow([squat, squat, squat], [0, 10, 10])
-    assert [len(m) for m in together.motions] == (together.steps + 1).tolist()
+    assert [len(m) for m in together.motions] == (together.survived + 1).tolist()
     torch.testing.assert_close(together.motions[0].root_pos[0], squat.motion.root_pos[0], atol=1e-5, rtol=0)
     torch.testing.assert_close(together.motions[1].root_pos, motion.root_pos)
     with pytest.raises(MotionError, match="cannot be tracked from frame 999"):

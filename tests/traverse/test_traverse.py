@@ -12,7 +12,7 @@ from parc.motion.qpos import motion_to_qpos
 from parc.path import TerrainPath
 from parc.physics.engine import make_world
 from parc.terrain import Terrain, TerrainBatch
-from parc.track.follow.follower import Snapshot
+from parc.track.follow.trace import Snapshot
 from parc.traverse import Models, PlainSettings, SearchSettings, Traverse, TraverseSettings, plan_route, traverse
 from parc.traverse.retry import _block, _earlier, _rebased, _standing_cell
 from parc.traverse.search import Node, Trial, _spread

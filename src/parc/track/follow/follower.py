@@ -6,6 +6,7 @@ rehearsal of K plans. Nothing restarts and nothing is drawn: a body that fails o
 `Trace.survived` tells how many steps before that were good.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -40,22 +41,32 @@ class Tracking(NamedTuple):
 
 
 class Follower:
-    """K bodies on one terrain with one policy: `put` them, `follow` a reference, then `step`; or all at once, `run`."""
+    """K bodies with one policy: `put` them, `follow` a reference, then `step`; or all at once, `run`."""
 
-    def __init__(self, trained: TrainedActor, terrain: Terrain, bodies: int = 1, threads: int = 1, graphs: bool = False) -> None:
-        """On the policy's device; threads (0: all cores) are the CPU engine's; graphs: record CUDA graphs, which no other thread
-        may disturb."""
+    def __init__(
+        self,
+        trained: TrainedActor,
+        terrain: Terrain | Sequence[Terrain],
+        bodies: int = 1,
+        threads: int = 1,
+        graphs: bool = False,
+    ) -> None:
+        """On the policy's device, on one terrain or each body on its own; threads (0: all cores) are the CPU engine's.
+
+        graphs: record CUDA graphs, which no other thread may disturb.
+        """
+        terrains = [terrain] if isinstance(terrain, Terrain) else list(terrain)
         self.trained, self.character = trained, trained.character
         device = trained.actor.normalizer.mean.device
-        self.world = make_world(self.character, trained.contract, bodies, device, threads, terrain.cell)
+        self.world = make_world(self.character, trained.contract, bodies, device, threads, terrains[0].cell)
         self.world.contract.check_matches(trained.contract)
         self.anatomy = Anatomy(self.character, device)
         self.reference: PlanReference | None = None
-        bank = TerrainBatch.stack([replace(terrain, bounds=None)]).to(device)
-        self.tracked = TrackedBodies(self.world, self._table(1), bank, trained.settings, graphs=graphs, keeps_past=True)
+        table, bank = self._table(1), _bank(terrains, device)
+        self.tracked = TrackedBodies(self.world, table, bank, trained.settings, graphs=graphs, keeps_past=True)
         """what is stepped"""
         self._everybody = torch.arange(bodies, device=device)
-        self._is_observed = False
+        self.set_terrain(*terrains)
 
     @property
     def bodies(self) -> int:
@@ -72,9 +83,18 @@ class Follower:
         """Control steps a second."""
         return float(self.world.contract.control_hz)
 
-    def set_terrain(self, terrain: Terrain) -> None:
-        """From the next step on; the bodies stay where they are."""
-        self.tracked.set_terrains(TerrainBatch.stack([replace(terrain, bounds=None)]).to(self.world.device))
+    @property
+    def targets(self) -> Tensor:
+        """[K, D] motor targets of the last step, in a buffer that the next step overwrites."""
+        return self.tracked.targets
+
+    def set_terrain(self, *terrains: Terrain) -> None:
+        """One for all bodies or one for each, from the next step on; the bodies stay where they are."""
+        if len(terrains) not in (1, self.bodies):
+            raise SettingsError(f"{len(terrains)} terrains for {self.bodies} bodies, expected one, or one for each")
+        self.tracked.set_terrains(_bank(terrains, self.world.device))
+        if len(terrains) > 1:
+            self.world.terrain_row.copy_(self._everybody)
         self._is_observed = False
 
     def start(self, reference: PlanReference) -> Snapshot:
@@ -168,3 +188,7 @@ class Follower:
     def _table(self, room: int) -> WrittenTable:
         """For plans of so many frames; nobody asks for a reward, so there are no velocities."""
         return WrittenTable.empty(self.anatomy, self.bodies, room, self.fps, velocities=False)
+
+
+def _bank(terrains: Sequence[Terrain], device: torch.device) -> TerrainBatch:
+    return TerrainBatch.stack([replace(terrain, bounds=None) for terrain in terrains]).to(device)

@@ -48,7 +48,7 @@ class Snapshot(NamedTuple):
 
 
 def _none() -> Tensor:
-    return torch.empty(0)
+    return torch.empty(0, 0)
 
 
 @dataclass(eq=False)

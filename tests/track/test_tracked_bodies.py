@@ -1,0 +1,104 @@
+"""Bodies step alike with and without rewards, from a clip or from frames written just before they are needed."""
+
+import pytest
+import torch
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.physics.engine import make_world
+from parc.track.anatomy import Anatomy
+from parc.track.env import TrackEnv
+from parc.track.follow.reference_table import FrameRows, WrittenTable
+from parc.track.follow.tracked_bodies import TrackedBodies
+from parc.track.reference import ReferenceLibrary, build_library
+from parc.track.settings import TrackerSettings
+
+WORLDS = 4
+
+
+@pytest.fixture
+def library(character: Character, squat: Clip) -> ReferenceLibrary:
+    return build_library(character, [squat])
+
+
+def bodies_of(
+    character: Character, tiny: TrackerSettings, library: ReferenceLibrary, table: WrittenTable | None = None
+) -> TrackedBodies:
+    world = make_world(character, tiny.contract, WORLDS, "cpu", threads=1)
+    random = torch.Generator().manual_seed(0)
+    return TrackedBodies(world, table or library, library.bank, tiny, random, keeps_past=True)
+
+
+def action(step: int) -> torch.Tensor:
+    return 0.05 * torch.randn(WORLDS, 28, generator=torch.Generator().manual_seed(step))
+
+
+def test_rewards_change_nothing_else(character: Character, tiny: TrackerSettings, library: ReferenceLibrary) -> None:
+    world = make_world(character, tiny.contract, WORLDS, "cpu", threads=1)
+    env, bodies = TrackEnv(world, library, tiny, torch.Generator().manual_seed(0)), bodies_of(character, tiny, library)
+    clip, frame, noisy = torch.zeros(WORLDS, dtype=torch.long), torch.tensor([0, 5, 9, 20]), torch.tensor([1.0, 0, 0, 1])
+    for both in (env, bodies):
+        both.begin(clip, frame, noisy)
+    for step in range(20):
+        for both in (env, bodies):
+            both.step(action(step))
+        assert torch.equal(env.observation, bodies.observation) and torch.equal(env.world.qpos, bodies.world.qpos)
+        assert torch.equal(env.error, bodies.error) and torch.equal(env.failed, bodies.failed)
+    assert float(env.reward.min()) > 0 and not hasattr(bodies, "reward")
+
+
+def test_a_reference_may_be_written_while_it_is_followed(
+    character: Character, tiny: TrackerSettings, library: ReferenceLibrary
+) -> None:
+    """Oracle: the whole clip. Every 4 steps, bodies at other frames each, as far ahead as they look; all in one call."""
+    anatomy = Anatomy(character, "cpu")
+    table = WrittenTable.empty(anatomy, WORLDS, 60, 30.0)
+    start = torch.tensor([0, 3, 6, 9])
+    ahead = 1 + max(tiny.observation.target_steps)
+
+    def frames(first: torch.Tensor, count: int) -> FrameRows:
+        row = library.row(torch.zeros(WORLDS, 1, dtype=torch.long), first.unsqueeze(1) + torch.arange(count))
+        return FrameRows(*(getattr(library, name)[row] for name in FrameRows._fields))
+
+    known, live = bodies_of(character, tiny, library), bodies_of(character, tiny, library, table)
+    known.begin(torch.zeros(WORLDS, dtype=torch.long), start, torch.zeros(WORLDS))
+    live.restore(known.snapshots())
+    live.place(0, 0)
+    for step in range(16):
+        if step % 4 == 0:
+            table.write(
+                torch.ones(WORLDS, dtype=torch.bool), live.frame + (step > 0), frames(known.frame + (step > 0), ahead + 4)
+            )
+            live.observe()
+        torch.testing.assert_close(live.observation, known.observation, atol=1e-6, rtol=0)
+        for both in (known, live):
+            both.step(action(step))
+    assert torch.equal(live.world.qpos, known.world.qpos)
+    torch.testing.assert_close(live.error, known.error)
+
+
+def test_some_bodies_go_back_and_repeat_themselves(
+    character: Character, tiny: TrackerSettings, library: ReferenceLibrary
+) -> None:
+    bodies = bodies_of(character, tiny, library)
+    bodies.begin(torch.zeros(WORLDS, dtype=torch.long), torch.arange(WORLDS), torch.zeros(WORLDS))
+    for step in range(3):
+        bodies.step(action(step))
+    states, frame, age = bodies.snapshots(), bodies.frame.clone(), bodies.age.clone()
+    assert not torch.equal(states.qpos, states.qpos_before)
+    seen = bodies.observation.clone()
+    for step in range(3, 8):
+        bodies.step(action(step))
+    first, mask = bodies.snapshots(), torch.tensor([True, False, True, False])
+    bodies.restore(states, mask)
+    bodies.place(frame, age, mask)
+    bodies.observe()
+    torch.testing.assert_close(bodies.observation[mask], seen[mask])
+    assert torch.equal(bodies.world.qpos[~mask], first.qpos[~mask])
+    for step in range(3, 8):
+        bodies.step(action(step))
+    again = bodies.snapshots()
+    for name in ("qpos", "qpos_before", "contacts", "offset"):
+        torch.testing.assert_close(getattr(again, name)[mask], getattr(first, name)[mask], atol=2e-3, rtol=0, msg=name)
+    assert float((again.qpos[~mask] - first.qpos[~mask]).abs().max()) > 1e-3, "the others went on"
+    assert bodies.frame.tolist() == [8, 14, 10, 16]
