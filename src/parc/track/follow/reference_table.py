@@ -27,22 +27,15 @@ from parc.track.anatomy import Anatomy
 
 
 class FrameRows(NamedTuple):
-    """What a tracker reads of frames, but for velocities; any leading dims."""
+    """What a tracker reads of frames, but for velocities: the columns of a `ReferenceTable`, with any leading dims."""
 
     qpos: Tensor
-    """[..., nq]"""
     body_pos: Tensor
-    """[..., B, 3] world, m"""
     joint_rot: Tensor
-    """[..., J, 4] xyzw, moving joints"""
     root_rot: Tensor
-    """[..., 4] xyzw"""
     dof: Tensor
-    """[..., D] motor targets that ask for the frame's pose"""
     targets: Tensor
-    """[..., W] what an observation shows of a future frame: root position, root axes, key positions, joint 6D, contacts"""
     contacts: Tensor
-    """[..., B] labels"""
 
     @classmethod
     def of(cls, anatomy: Anatomy, root_pos: Tensor, root_rot: Tensor, joint_rot: Tensor, contacts: Tensor) -> "FrameRows":
@@ -88,7 +81,7 @@ class ReferenceTable:
     dof: Tensor
     """[F, D] motor targets that ask for the frame's pose"""
     targets: Tensor
-    """[F, W] what an observation shows of a future frame"""
+    """[F, W] what an observation shows of a future frame: root position, root axes, key positions, joint 6D, contacts"""
     contacts: Tensor
     """[F, B] labels"""
     qvel: Tensor

@@ -5,6 +5,7 @@ world then idles. Frame k of what an episode simulated is frame start + k of the
 there and not simulated.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Literal, NamedTuple
@@ -158,17 +159,31 @@ def follow_steps(
     world, is_rehearsal = bodies.world, fall is not None
     watch = FallWatch(fall, world.contract.control_hz, len(alive), world.device) if fall is not None else None
     survived, broken, total = torch.zeros_like(bodies.frame), torch.zeros_like(alive), torch.zeros_like(bodies.error)
-    kept = _Kept(bodies, keep)
+    kept: dict[str, list[Tensor]] = defaultdict(list)
+
+    def note(**seen: Tensor) -> None:
+        for name, value in seen.items():
+            kept[name].append(value.clone())
+
+    if keep == "motion":
+        note(qpos=world.qpos, contacts=bodies.contacts)
+    elif keep == "everything":
+        note(**bodies.states()._asdict(), observations=bodies.observation)
     if not is_rehearsal:
         world.idle.copy_(~alive)
     for step in range(steps):
         if not is_rehearsal and step % _LOOK_EVERY[world.device.type] == 0 and not bool(alive.any()):
             break
-        # One control step; the motion is read before `judge` may put bodies whose episode is over somewhere else.
+        # One control step; a motion is read before `judge` may put bodies whose episode is over somewhere else.
         bodies.simulate(act(bodies.observation))
-        kept.moved()
+        if keep == "motion":
+            note(qpos=world.qpos, contacts=world.contacts)
         bodies.judge()
-        kept.judged()
+        if keep == "motion":
+            note(error=bodies.error)
+        elif keep == "everything":
+            note(**bodies.states()._asdict(), observations=bodies.observation)
+            note(error=bodies.error, drift=bodies.drift, targets=bodies.targets)
         # Who still counts?
         broken |= alive & bodies.broken
         alive = alive & ~bodies.failed
@@ -182,49 +197,12 @@ def follow_steps(
         if on_step is not None:
             on_step()
     mean = torch.where(survived > 0, total / survived.clamp_min(1), torch.nan)
-    return kept.trace(Trace(survived, mean, reached_end(survived, steps), broken))
-
-
-class _Kept:
-    """Columns by step, as they are gathered. A motion needs only a part of the states; the other parts are empty then."""
-
-    def __init__(self, bodies: TrackedBodies, keep: Literal["nothing", "motion", "everything"]) -> None:
-        self._bodies, self._keep = bodies, keep
-        self._states: list[Snapshot] = []
-        self._columns: list[tuple[Tensor, ...]] = []
-        """error, drift, motor targets and observation after each step"""
-        self._first_observation = bodies.observation.clone() if keep == "everything" else bodies.observation[:0]
-        if keep != "nothing":
-            self._states.append(self._motion(bodies.contacts) if keep == "motion" else bodies.snapshots())
-
-    def moved(self) -> None:
-        """After physics."""
-        if self._keep == "motion":
-            self._states.append(self._motion(self._bodies.world.contacts))
-
-    def judged(self) -> None:
-        """After the whole step."""
-        bodies = self._bodies
-        if self._keep == "motion":
-            self._columns.append((bodies.error.clone(),))
-        if self._keep == "everything":
-            self._states.append(bodies.snapshots())
-            seen = (bodies.error, bodies.drift, bodies.targets, bodies.observation)
-            self._columns.append(tuple(column.clone() for column in seen))
-
-    def trace(self, trace: Trace) -> Trace:
-        """With the columns."""
-        if self._states and self._columns:
-            trace.states = Snapshot.stack(self._states, 1)
-            trace.error, *others = (torch.stack(column, 1) for column in zip(*self._columns, strict=True))
-            if others:
-                trace.drift, trace.targets, observations = others
-                trace.observations = torch.cat([self._first_observation.unsqueeze(1), observations], 1)
-        return trace
-
-    def _motion(self, contacts: Tensor) -> Snapshot:
-        none = contacts[:0]
-        return Snapshot(self._bodies.world.qpos.clone(), none, contacts.clone(), none, none, none)
+    trace = Trace(survived, mean, reached_end(survived, steps), broken)
+    columns = {name: torch.stack(rows, 1) for name, rows in kept.items()}
+    trace.states = Snapshot(*(columns.pop(name, trace.error) for name in Snapshot._fields))
+    for name, column in columns.items():
+        setattr(trace, name, column)
+    return trace
 
 
 def _motions(bodies: TrackedBodies, trace: Trace, runs: int) -> list[tuple[Motion, Tensor]]:

@@ -159,11 +159,15 @@ class TrackedBodies:
         self._before = CapturedUnderway(self._take_action, self.world.device, self._graphs)
         self._after = CapturedUnderway(self._judge, self.world.device, self._graphs)
 
-    def snapshots(self) -> Snapshot:
-        """Of all bodies, [N, ...]; where the past is not kept, the state before is the state."""
+    def states(self) -> Snapshot:
+        """Of all bodies, [N, ...], in buffers that the next step overwrites; where the past is not kept it is the present."""
         now, contacts = self.world.qpos, self.contacts
         before = (self._qpos_before, self._contacts_before) if self.keeps_past else (now, contacts)
-        return Snapshot(*(part.clone() for part in (now, self.world.qvel, contacts, *before, self.held)))
+        return Snapshot(now, self.world.qvel, contacts, *before, self.held)
+
+    def snapshots(self) -> Snapshot:
+        """`states`, to keep."""
+        return Snapshot(*(part.clone() for part in self.states()))
 
     def restore(self, states: Snapshot, mask: Tensor | None = None) -> None:
         """Bodies where mask [N] is true (all) take states [N, ...]; where they are in their references is for `place` to say."""
