@@ -95,7 +95,7 @@ class Follower:
         self.tracked.set_terrains(_bank(terrains, self.world.device))
         if len(terrains) > 1:
             self.world.terrain_row.copy_(self._everybody)
-        self._is_observed = False
+        self._is_observed = self._is_judged = False
 
     def start(self, reference: PlanReference) -> Snapshot:
         """[K, ...] on frame 0 of the reference, moving on to frame 1; put there, not simulated."""
@@ -107,7 +107,7 @@ class Follower:
     def put(self, states: Snapshot) -> None:
         """Put the bodies into states [K, ...], or all into one [...]."""
         self.tracked.restore(Snapshot.stack([states] * self.bodies) if states.qpos.dim() == 1 else states)
-        self._is_observed = False
+        self._is_observed = self._is_judged = False
 
     def follow(self, reference: PlanReference, frame: int = 0, age: int = SETTLED) -> None:
         """From now on; `frame` of the reference is where the bodies should be now, `age` control steps after a start."""
@@ -122,7 +122,7 @@ class Follower:
             table.write(self._everybody, 0, reference.rows)
             self.reference = reference
         self.tracked.place(frame, age)
-        self._is_observed = False
+        self._is_observed = self._is_judged = False
 
     def snapshots(self) -> Snapshot:
         """Of all bodies, [K, ...]."""
@@ -151,10 +151,13 @@ class Follower:
     def step(self) -> None:
         """One control step."""
         self.tracked.step(self.trained.act(self.observe()))
+        self._is_judged = True
 
     def tracking(self) -> Tracking:
         """How far the bodies are from where their references are now."""
         bodies = self.tracked
+        if self._is_judged:
+            return Tracking(bodies.error.clone(), bodies.drift.clone(), bodies.failed.clone())
         gaps = bodies.gaps(bodies.reference.row(bodies.strip, bodies.frame))
         return Tracking(gaps.body.mean(-1), gaps.root, bodies.lost(gaps, bodies.age) | is_broken(self.world.diverged))
 
@@ -182,6 +185,7 @@ class Follower:
         self.follow(reference, frame, age)
         self.put(states)
         self.observe()
+        self._is_judged = True
         everybody = torch.ones_like(self.world.diverged)
         return follow_steps(self.tracked, self.trained.act, steps, everybody, "everything", fall, on_step)
 
