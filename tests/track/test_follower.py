@@ -83,6 +83,8 @@ def test_a_body_does_what_it_does_when_it_follows_the_clip(clip: Clip, tracker: 
     torch.testing.assert_close(stretch.root_pos[0], expected[:, :3], atol=1e-3, rtol=0)
     torch.testing.assert_close(stretch.error[0], trace.errors[0][1:26], atol=1e-3, rtol=0)
     torch.testing.assert_close(stretch.states.qpos_before[:, 1:], stretch.states.qpos[:, :-1])
+    torch.testing.assert_close(stretch.states.contacts_before[:, 1:], stretch.states.contacts[:, :-1])
+    assert float(stretch.states.contacts.diff(dim=1).abs().max()) == 1.0
     follower.put(follower.start(reference))
     follower.follow(reference)
     for k in range(1, 26):
