@@ -8,15 +8,15 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.motion.frame_state import FrameState
-from parc.track.anatomy import Anatomy
+from parc.track.env.body_tables import BodyTables
+from parc.track.env.reference_library import ReferenceSettings, build_library
+from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.follow.reference_table import FrameRows, ReferenceTable, WrittenTable
-from parc.track.reference import ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
 
 COLUMNS = [field.name for field in fields(ReferenceTable) if field.name not in ("start", "length", "strip_of_row")]
 
 
-def rows_of(anatomy: Anatomy, clips: list[Clip], begin: int, stop: int) -> FrameRows:
+def rows_of(anatomy: BodyTables, clips: list[Clip], begin: int, stop: int) -> FrameRows:
     """[C, n, ...] frames of clips, as the library reads them."""
     motions = [clip.motion.slice(begin, stop) for clip in clips]
     columns = (torch.stack([getattr(m, name) for m in motions]) for name in ("root_pos", "root_rot", "joint_rot", "contacts"))
@@ -34,7 +34,7 @@ def clips(squat: Clip) -> list[Clip]:
 @pytest.mark.parametrize("chunks", [(40,), (1, 1, 1, 37), (2, 13, 13, 12), (1,) * 40])
 def test_chunk_after_chunk_gives_the_whole_table(character: Character, clips: list[Clip], chunks: tuple[int, ...]) -> None:
     """Oracle: the library of the clips, velocities included."""
-    anatomy = Anatomy(character, "cpu")
+    anatomy = BodyTables(character, "cpu")
     library = build_library(character, clips, ReferenceSettings(ScreenSettings(enabled=False)))
     table, at = WrittenTable.empty(anatomy, 2, 50, 30.0), 0
     for chunk in chunks:
@@ -50,7 +50,7 @@ def test_chunk_after_chunk_gives_the_whole_table(character: Character, clips: li
 
 def test_frames_are_replaced_from_one_on_and_what_came_later_is_forgotten(character: Character, clips: list[Clip]) -> None:
     """Each strip from another frame on: it then is the table of what was spliced."""
-    anatomy = Anatomy(character, "cpu")
+    anatomy = BodyTables(character, "cpu")
     table, spliced = WrittenTable.empty(anatomy, 2, 50, 30.0), WrittenTable.empty(anatomy, 2, 50, 30.0)
     both = torch.arange(2)
     table.write(both, 0, rows_of(anatomy, clips, 0, 40))
@@ -69,7 +69,7 @@ def test_frames_are_replaced_from_one_on_and_what_came_later_is_forgotten(charac
 
 
 def test_a_mask_leaves_the_others_alone_and_too_much_is_dropped(character: Character, clips: list[Clip]) -> None:
-    anatomy = Anatomy(character, "cpu")
+    anatomy = BodyTables(character, "cpu")
     table, whole = WrittenTable.empty(anatomy, 2, 30, 30.0), rows_of(anatomy, clips, 0, 40)
     table.write(torch.arange(2), 0, whole)
     assert table.length.tolist() == [30, 30]
@@ -84,7 +84,7 @@ def test_a_mask_leaves_the_others_alone_and_too_much_is_dropped(character: Chara
 
 
 def test_frames_come_as_a_generator_writes_them(character: Character, clips: list[Clip]) -> None:
-    anatomy = Anatomy(character, "cpu")
+    anatomy = BodyTables(character, "cpu")
     frames = FrameState(*(part.unsqueeze(0) for part in FrameState.of_motion(clips[0].motion)))
     table = WrittenTable.empty(anatomy, 1, 40, 30.0, velocities=False)
     table.write(torch.tensor([True]), 0, frames)

@@ -5,13 +5,13 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.physics.engine import make_world
-from parc.track.anatomy import Anatomy
-from parc.track.env import TrackEnv
+from parc.physics.choose_engine import make_world
+from parc.track.env.body_tables import BodyTables
+from parc.track.env.reference_library import ReferenceLibrary, build_library
+from parc.track.env.track_env import TrackEnv
 from parc.track.follow.reference_table import FrameRows, WrittenTable
 from parc.track.follow.tracked_bodies import TrackedBodies
-from parc.track.reference import ReferenceLibrary, build_library
-from parc.track.settings import TrackerSettings
+from parc.track.tracker_settings import TrackerSettings
 
 WORLDS = 4
 
@@ -51,7 +51,7 @@ def test_a_reference_may_be_written_while_it_is_followed(
     character: Character, tiny: TrackerSettings, library: ReferenceLibrary
 ) -> None:
     """Oracle: the whole clip. Every 4 steps, bodies at other frames each, as far ahead as they look; all in one call."""
-    anatomy = Anatomy(character, "cpu")
+    anatomy = BodyTables(character, "cpu")
     table = WrittenTable.empty(anatomy, WORLDS, 60, 30.0)
     start = torch.tensor([0, 3, 6, 9])
     ahead = 1 + max(tiny.observation.target_steps)

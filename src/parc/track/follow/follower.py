@@ -14,16 +14,16 @@ import torch
 from torch import Tensor
 
 from parc.errors import SettingsError
-from parc.physics.engine import make_world
+from parc.physics.choose_engine import make_world
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.track.anatomy import Anatomy
+from parc.track.env.body_tables import BodyTables
 from parc.track.follow.outcome import FallSettings, is_broken
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.follow.reference_table import WrittenTable
 from parc.track.follow.runner import OnStep, follow_steps
 from parc.track.follow.trace import Snapshot, Trace
 from parc.track.follow.tracked_bodies import TrackedBodies
-from parc.track.policy import TrainedActor
+from parc.track.learn.policy import TrainedActor
 
 SETTLED = 1 << 20
 """control steps after a start that are past any grace"""
@@ -60,7 +60,7 @@ class Follower:
         device = trained.actor.normalizer.mean.device
         self.world = make_world(self.character, trained.contract, bodies, device, threads, terrains[0].cell)
         self.world.contract.check_matches(trained.contract)
-        self.anatomy = Anatomy(self.character, device)
+        self.anatomy = BodyTables(self.character, device)
         self.reference: PlanReference | None = None
         table, bank = self._table(1), _bank(terrains, device)
         self.tracked = TrackedBodies(self.world, table, bank, trained.settings, graphs=graphs, keeps_past=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from parc.motion.frame_state import FrameState
-from parc.motion.qpos import qpos_difference
-from parc.track.anatomy import Anatomy
+from parc.motion.mujoco_qpos import qpos_difference
+from parc.track.env.body_tables import BodyTables
 from parc.track.follow.reference_table import FrameRows
 
 
@@ -24,7 +24,7 @@ class PlanReference:
     """[K, T, ...]"""
 
     @classmethod
-    def of(cls, anatomy: Anatomy, frames: FrameState) -> "PlanReference":
+    def of(cls, anatomy: BodyTables, frames: FrameState) -> "PlanReference":
         """Of frames [K, T, ...], T at least 2."""
         return cls(frames, FrameRows.of_frames(anatomy, frames))
 
@@ -43,6 +43,6 @@ class PlanReference:
         one = slice(index, index + 1)
         return PlanReference(FrameState(*(part[one] for part in self.frames)), FrameRows(*(part[one] for part in self.rows)))
 
-    def start_velocity(self, anatomy: Anatomy, fps: float) -> Tensor:
+    def start_velocity(self, anatomy: BodyTables, fps: float) -> Tensor:
         """[K, nv] from frame 0 to frame 1."""
         return qpos_difference(anatomy.character, self.rows.qpos[:, 0], self.rows.qpos[:, 1], 1.0 / fps)

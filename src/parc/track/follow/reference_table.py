@@ -1,7 +1,7 @@
 """What bodies follow: strips of frames as tables on the device, one row a frame, all strips one after the other.
 
 A body at frame f of strip c reads row `start[c] + f` of each table; past the end the last frame stays. Reading is one gather for
-all bodies and all future frames. A strip is a clip, shared by every body that follows it (`parc.track.reference` lays clips out),
+all bodies and all future frames. A strip is a clip, shared by every body that follows it (`parc.track.env.reference_library` lays clips out),
 or it is one body's own and has room for frames that are written while the body runs:
 
     start[0]            start[1]                                 start[2]
@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
+from parc.character.joint_coordinates import dof_to_joints, joints_to_dof
 from parc.character.kinematics import forward_kinematics
-from parc.character.pose import dof_to_joints, joints_to_dof
 from parc.motion.frame_state import FrameState
-from parc.motion.qpos import frames_to_qpos, qpos_difference, state_layout
-from parc.track.anatomy import Anatomy
+from parc.motion.mujoco_qpos import frames_to_qpos, qpos_difference, state_layout
+from parc.track.env.body_tables import BodyTables
 
 
 class FrameRows(NamedTuple):
@@ -38,7 +38,7 @@ class FrameRows(NamedTuple):
     contacts: Tensor
 
     @classmethod
-    def of(cls, anatomy: Anatomy, root_pos: Tensor, root_rot: Tensor, joint_rot: Tensor, contacts: Tensor) -> "FrameRows":
+    def of(cls, anatomy: BodyTables, root_pos: Tensor, root_rot: Tensor, joint_rot: Tensor, contacts: Tensor) -> "FrameRows":
         """Of frames [..., 3], [..., 4], [..., J, 4], [..., B].
 
         Joints go through the DoF vector first, so that turns off a hinge's axis are gone everywhere.
@@ -54,7 +54,7 @@ class FrameRows(NamedTuple):
         return cls(qpos, body_pos, moving, root_rot, dof, torch.cat(shown, -1), contacts)
 
     @classmethod
-    def of_frames(cls, anatomy: Anatomy, frames: FrameState) -> "FrameRows":
+    def of_frames(cls, anatomy: BodyTables, frames: FrameState) -> "FrameRows":
         """Of frames as a generator writes them."""
         root_rot, joint_rot = rotation.from_matrix(frames.root_rot), rotation.from_matrix(frames.joint_rot)
         return cls.of(anatomy, frames.root_pos, root_rot, joint_rot, frames.contacts)
@@ -107,7 +107,7 @@ class ReferenceTable:
 class WrittenTable(ReferenceTable):
     """Strips with room for frames that are written while bodies follow them. One row more than they need takes what is void."""
 
-    anatomy: Anatomy
+    anatomy: BodyTables
     room: int
     """frames that a strip can hold"""
     fps: float
@@ -115,7 +115,7 @@ class WrittenTable(ReferenceTable):
     """the last four columns are kept too; else they stay 0"""
 
     @classmethod
-    def empty(cls, anatomy: Anatomy, strips: int, room: int, fps: float, velocities: bool = True) -> "WrittenTable":
+    def empty(cls, anatomy: BodyTables, strips: int, room: int, fps: float, velocities: bool = True) -> "WrittenTable":
         """One frame a strip, all zeros: `write` before anything reads."""
         device, bodies = anatomy.device, anatomy.character.num_bodies
         still = FrameState(

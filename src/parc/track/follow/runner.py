@@ -16,16 +16,16 @@ from torch import Tensor
 from parc.dataset.clip import Clip
 from parc.errors import MotionError
 from parc.motion.motion import Motion
-from parc.motion.qpos import qpos_to_frames
-from parc.physics.engine import make_world
-from parc.physics.world import World
+from parc.motion.mujoco_qpos import qpos_to_frames
+from parc.physics.choose_engine import make_world
+from parc.physics.simulated_world import World
+from parc.track.env.reference_library import ReferenceLibrary, ReferenceSettings, build_library
+from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.follow.outcome import FallSettings, FallWatch, reached_end
 from parc.track.follow.trace import Snapshot, Trace
 from parc.track.follow.tracked_bodies import TrackedBodies
-from parc.track.inference import inference
-from parc.track.policy import TrainedActor
-from parc.track.reference import ReferenceLibrary, ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
+from parc.track.learn.inference_mode import inference
+from parc.track.learn.policy import TrainedActor
 
 Act = Callable[[Tensor], Tensor]
 """observations [N, size] to actions [N, D]"""

@@ -11,7 +11,7 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
-from parc.motion.qpos import qpos_to_frames
+from parc.motion.mujoco_qpos import qpos_to_frames
 
 
 class Snapshot(NamedTuple):
@@ -28,7 +28,7 @@ class Snapshot(NamedTuple):
     contacts_before: Tensor
     """[B]"""
     offset: Tensor
-    """[D] rad, held by the motor targets (`parc.track.action`)"""
+    """[D] rad, held by the motor targets (`parc.track.env.motor_action`)"""
 
     @classmethod
     def stack(cls, states: "Sequence[Snapshot]", dim: int = 0) -> "Snapshot":

@@ -15,7 +15,7 @@ A reference may go on being written (`WrittenTable`); then every body has a stri
     bodies.place(frame, age, mask)                   # another frame of the strip
     bodies.observe()                                 # once, after any of these
 
-`parc.track.env.TrackEnv` adds rewards, and starts a new episode where one has ended.
+`parc.track.env.track_env.TrackEnv` adds rewards, and starts a new episode where one has ended.
 """
 
 from typing import NamedTuple
@@ -23,17 +23,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.physics.world import World
+from parc.physics.simulated_world import World
+from parc.run.captured_underway import CapturedUnderway
 from parc.terrain.terrain import TerrainBatch
-from parc.track.action import motor_targets
-from parc.track.anatomy import Anatomy
-from parc.track.captured_underway import CapturedUnderway
+from parc.track.env.body_tables import BodyTables
+from parc.track.env.fast_quaternion import angle_between
+from parc.track.env.motor_action import motor_targets
+from parc.track.env.observation import BodyState, Observer, ground_heights
 from parc.track.follow.outcome import FallSettings, body_limits, is_broken, is_down, pose_lost
 from parc.track.follow.reference_table import ReferenceTable, WrittenTable
 from parc.track.follow.trace import Snapshot
-from parc.track.observe import BodyState, Observer, ground_heights
-from parc.track.quaternion import angle_between
-from parc.track.settings import TrackerSettings
+from parc.track.tracker_settings import TrackerSettings
 
 
 class Gaps(NamedTuple):
@@ -70,7 +70,7 @@ class TrackedBodies:
         self.world, self.settings = world, settings
         self.keeps_past, self._generator, self._graphs = keeps_past, generator, graphs
         self._puts_back = puts_back and device.type != "cpu"
-        self.anatomy = Anatomy(character, device)
+        self.anatomy = BodyTables(character, device)
         self.observer = Observer(self.anatomy, settings.observation)
         self._limits = body_limits(character, settings.termination, device)
         self._head = character.names.index("head") if "head" in character.names else None
