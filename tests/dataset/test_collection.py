@@ -9,7 +9,7 @@ import torch
 
 from parc.character import humanoid
 from parc.dataset import Dataset, DatasetWriter, WeightSettings, card_json, card_markdown, data_card, merge, sampling_weights
-from parc.dataset.entry import ClipEntry
+from parc.dataset.clip_entry import ClipEntry
 from parc.errors import DatasetError, SettingsError
 
 

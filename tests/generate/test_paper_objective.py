@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from parc.character import humanoid
-from parc.generate.feature import FeatureLayout, Statistics
-from parc.generate.objective import FastObjective, Objective, PaperObjective
-from parc.generate.window import WindowBatch, WindowSampler
+from parc.generate.data.training_windows import WindowBatch, WindowSampler
+from parc.generate.model.feature_layout import FeatureLayout, Statistics
+from parc.generate.training.training_objective import FastObjective, Objective, PaperObjective
 
 OBJECTIVES = pytest.mark.parametrize("objective", [FastObjective(), PaperObjective()], ids=["fast", "paper"])
 GEOMETRY = ("consistency", "slide", "penetration", "own_contact", "flight")

@@ -1,0 +1,85 @@
+"""What became of every row or variation of a job: a file with a line for each, so that a stopped job knows what is done."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parc.run.atomic_files import write_bytes_atomically
+
+
+@dataclass(frozen=True)
+class RowResult:
+    name: str
+    status: str
+    """kept, rejected or failed"""
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    levels: tuple[float, ...] = ()
+    """m"""
+    quality: dict[str, float] = field(default_factory=dict)
+    key: str = ""
+    """hash of what it was made from"""
+    shortlist: str = ""
+    """that the row is on, relative to the data set"""
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    results: tuple[RowResult, ...]
+    removed: tuple[str, ...] = ()
+    """clips taken out, as their rows are no longer on the list"""
+
+    def named(self, status: str) -> list[RowResult]:
+        return [r for r in self.results if r.status == status]
+
+    @property
+    def seconds_kept(self) -> float:
+        return sum(r.quality.get("seconds", 0.0) for r in self.named("kept"))
+
+    def medians(self) -> dict[str, float]:
+        """Of each quality over the kept clips that have it."""
+        kept = self.named("kept")
+        keys = {key for r in kept for key in r.quality}
+        return {key: float(np.median([r.quality[key] for r in kept if key in r.quality])) for key in sorted(keys)}
+
+    def refusals(self, most: int = 3) -> str:
+        """Why there are clips that were not kept, the first few of them, in one line."""
+        refused = [r for r in self.results if r.status != "kept"]
+        told = [f"{r.name} {r.status} ({'; '.join(r.reasons)})" for r in refused[:most]]
+        return ", ".join(told) + (f", and {len(refused) - most} more" if len(refused) > most else "")
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{len(self.named(s))} {s}" for s in ("kept", "rejected", "failed"))
+        lines = [f"{counts}; {self.seconds_kept / 60:.1f} minutes kept"]
+        lines += [f"  {r.name}: {r.status}, {'; '.join(r.reasons)}" for r in self.results if r.status != "kept"]
+        return "\n".join(lines)
+
+
+def add_to_report(path: Path, results: Iterable[RowResult]) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.writelines(_line(result) for result in results)
+
+
+def write_report(path: Path, results: Iterable[RowResult]) -> None:
+    write_bytes_atomically(path, "".join(map(_line, results)).encode())
+
+
+def read_report(path: Path) -> dict[str, RowResult]:
+    """The last line of each name; a line that is cut off or damaged does not count."""
+    done: dict[str, RowResult] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            values: dict[str, Any] = json.loads(line)
+            listed = {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}
+            done[values["name"]] = RowResult(**(values | listed))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return done
+
+
+def _line(result: RowResult) -> str:
+    return json.dumps(asdict(result)) + "\n"
