@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from parc.errors import PathError
+from parc.path.goal_reached import has_arrived
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 
@@ -83,14 +84,11 @@ def test_target_is_ahead_and_ends_at_the_goal():
     torch.testing.assert_close(target[3], path.goal[:2])
 
 
-def test_arrival_needs_the_path_walked_and_stays():
-    batch = PathBatch.stack([figure_eight()])
-    done, at_goal = torch.tensor([False]), torch.zeros(1, 2)
-    assert not batch.reached(done, batch.start(), at_goal)  # the goal is where the path starts
-    assert not batch.reached(done, batch.length, torch.tensor([[0.6, 0.0]]))
-    done = batch.reached(done, batch.length - 0.3, torch.tensor([[0.3, 0.0]]))
-    assert done
-    assert batch.reached(done, batch.length, torch.tensor([[9.0, 9.0]]))
+def test_arrival_needs_the_path_walked():
+    """The goal of this path is where it starts."""
+    batch, at_goal = PathBatch.stack([figure_eight()]), torch.zeros(1, 3)
+    for walked, expected in ((batch.start(), False), (batch.length - 0.3, True)):
+        assert bool(has_arrived(at_goal, batch.goal, batch.length - walked, 0.5)) is expected
 
 
 def test_paths_of_different_lengths_share_a_batch():
@@ -100,7 +98,8 @@ def test_paths_of_different_lengths_share_a_batch():
     torch.testing.assert_close(batch.goal, torch.stack([short.goal, loop_with_tail().goal]))
     assert batch.advance(batch.start(), torch.ones(2, 2))[0] == 0
     torch.testing.assert_close(batch.target(batch.start())[0], torch.ones(2))
-    assert batch.reached(torch.zeros(2, dtype=torch.bool), batch.start(), torch.ones(2, 2)).tolist() == [True, False]
+    here = torch.tensor([[1.0, 1.0, 0.5]]).expand(2, 3)
+    assert has_arrived(here, batch.goal, batch.length - batch.start(), 0.5).tolist() == [True, False]
     picked = batch.select(torch.tensor([1, 1, 0]))
     assert len(picked) == 3 and torch.equal(picked.points[0], batch.points[1])
 
@@ -116,11 +115,11 @@ def test_advance_can_be_captured():
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
     batch = PathBatch.stack([figure_eight(), loop_with_tail()], device="cuda")
-    progress, done, xy = batch.start(), torch.zeros(2, dtype=torch.bool, device="cuda"), torch.zeros(2, 2, device="cuda")
+    progress, xy = batch.start(), torch.zeros(2, 2, device="cuda")
 
-    def step() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def step() -> tuple[torch.Tensor, torch.Tensor]:
         after = batch.advance(progress, xy)
-        return after, batch.target(after), batch.reached(done, after, xy)
+        return after, batch.target(after)
 
     step()
     graph = torch.cuda.CUDAGraph()

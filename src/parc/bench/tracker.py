@@ -6,7 +6,6 @@ On the CPU also how fast the tracker in the box plays: one character on one thre
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import torch
 
@@ -40,7 +39,7 @@ def bench_tracker(device: str = "cpu", seed: int = 0, worlds: int | None = None,
     unscreened = ReferenceSettings(ScreenSettings(enabled=False))
     library = build_library(character, [_sway(character, seed + k) for k in range(16)], unscreened, group.device)
     world = make_world(character, settings.contract, worlds, group.device, threads)
-    with getattr(world, "on_stream", nullcontext)():
+    with world.on_stream():
         trainer = TrackerTrainer(character, library, world, settings, TrainingPlan(worlds=worlds, seed=seed), group)
         env, ppo = trainer.env, trainer.ppo
         env.restart_all()

@@ -4,9 +4,9 @@ A point of the body is near the goal in the plane, at the height that it has whe
 left. Who stands at the foot of the wall that the goal is on, or has fallen off its ledge and passes under it, has not arrived;
 nor has who passes a path's end early, on a path that comes back to it.
 
-What the point is differs. A generated motion is planned to its feet (`parc.generate.rollout.path_arrival`), and so is a live character's,
-whose wish names a place on the ground. A simulated body that crosses a terrain may arrive in a jump or on bent knees: there it is
-the root, `above` the goal by its standing height, give or take half a metre.
+What the point is differs. A generated motion is planned to its feet (`parc.generate.rollout.path_arrival`), and so is a live
+character's, whose wish names a place on the ground. A simulated body that crosses a terrain may arrive in a jump or on bent
+knees: there it is the root, `above` the goal by its standing height, give or take half a metre.
 """
 
 from torch import Tensor

@@ -98,11 +98,6 @@ class PathBatch:
         """Where to head [N, 2]: the point `lookahead` metres further along the path, the goal near its end."""
         return self.position(progress + lookahead)[:, :2]
 
-    def reached(self, done: Tensor, progress: Tensor, xy: Tensor, radius: float = 0.5, remaining: float = 1.0) -> Tensor:
-        """Arrived [N]: within `radius` of the goal and with no more than `remaining` metres of path left; true stays true."""
-        near = (xy - self.goal[:, :2]).norm(dim=-1) <= radius
-        return done | (near & (self.length - progress <= remaining))
-
     def _points(self, index: Tensor) -> Tensor:
         """Points [N, K, 3] of indices [N, K]; past the end, the last."""
         index = index.clamp(0, self.points.shape[1] - 1)

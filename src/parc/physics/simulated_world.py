@@ -14,6 +14,7 @@ set, until it is reset.
 
 import math
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,6 +87,10 @@ class World(ABC):
                 f"the terrains have cells of {bank.cell} m, this world was made for cells of {self.cell} m; "
                 f"make the world with cell={bank.cell}"
             )
+
+    def on_stream(self) -> AbstractContextManager:
+        """Inside, torch works on the engine's own stream, so that neither waits for the other; nothing to do on the CPU."""
+        return nullcontext()
 
     @abstractmethod
     def step(self, targets: Tensor) -> None:

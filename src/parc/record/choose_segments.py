@@ -25,6 +25,8 @@ _PIECE_COST = 1e-4
 
 @dataclass(frozen=True)
 class StretchSettings:
+    """How long a recording must be, and what of failed runs is kept."""
+
     shortest: float = 2.0
     """s of a recorded stretch"""
     cut_before_failure: float = 0.5

@@ -43,6 +43,8 @@ RECORDING = "recording.json"
 
 @dataclass(frozen=True)
 class RecordSettings:
+    """How clips are tried, chosen, judged and written."""
+
     attempt: AttemptSettings = field(default_factory=AttemptSettings)
     stretch: StretchSettings = field(default_factory=StretchSettings)
     accept: AcceptSettings = field(default_factory=AcceptSettings)
@@ -128,6 +130,7 @@ class RecordJob:
     settings: RecordSettings
 
     def open(self) -> Callable[[Sequence[Clip]], tuple[list[ClipOutcome], list[Clip]]]:
+        """The tracker and its worlds, made where the job runs."""
         simulator = Runner(self.trained, self.device, self.worlds, self.threads)
         return lambda references: record_unit(simulator, references, self.tracker, self.iteration, self.settings)
 

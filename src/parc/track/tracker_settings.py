@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PolicySettings:
+    """Networks of actor and critic, and the noise of actions."""
+
     hidden: tuple[int, ...] = (2048, 1024, 512)
     """units of each layer, of actor and critic"""
     activation: Literal["relu", "elu", "silu"] = "relu"
@@ -38,6 +40,8 @@ class PolicySettings:
 
 @dataclass(frozen=True)
 class PPOSettings:
+    """How much is simulated for an update, and how it learns from that."""
+
     steps: int = 16
     """control steps of each world between updates"""
     epochs: int = 4
@@ -108,6 +112,8 @@ class PPOSettings:
 
 @dataclass(frozen=True)
 class TrackerSettings:
+    """Everything that shapes a tracker."""
+
     observation: ObservationSettings = field(default_factory=ObservationSettings)
     reward: RewardSettings = field(default_factory=RewardSettings)
     termination: TerminationSettings = field(default_factory=TerminationSettings)

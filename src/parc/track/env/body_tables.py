@@ -16,6 +16,8 @@ _HINGE_REACH = 1.4
 
 
 class BodyTables:
+    """One character's joints, weights and ranges of actions on one device."""
+
     def __init__(self, character: Character, device: torch.device | str) -> None:
         moving = [i for i, body in enumerate(character.bodies) if body.joint.dof]
         if not moving:
@@ -43,10 +45,12 @@ class BodyTables:
 
     @property
     def num_joints(self) -> int:
+        """J, joints that move."""
         return len(self.moving)
 
     @property
     def num_keys(self) -> int:
+        """K, hands and feet."""
         return self.key_body.numel()
 
     def root_relative(self, body_pos: Tensor) -> Tensor:

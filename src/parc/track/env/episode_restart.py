@@ -25,6 +25,8 @@ _LEFT = 2
 
 @dataclass(frozen=True)
 class RestartSettings:
+    """Where episodes start, and with how much noise."""
+
     unit: Literal["second", "clip"] = "second"
     """what failure rates are kept for"""
     floor: float = 0.03
@@ -68,6 +70,7 @@ class Restart:
         return (self.failures / self.visits.clamp_min(1e-6)).clamp(self.settings.floor, 1.0)
 
     def refresh_weights(self) -> None:
+        """What `draw` searches in, from the rates as they are now."""
         rates = self.rates().clamp_max(self.settings.ceiling)
         if self.settings.unit == "second":
             rates = torch.maximum(rates, self.settings.successor * rates[self.successor]) * self.size
@@ -98,9 +101,11 @@ class Restart:
         self.refresh_weights()
 
     def state(self) -> dict[str, Tensor]:
+        """For a checkpoint; `load_state` takes it back."""
         return {"failures": self.failures, "visits": self.visits}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
+        """The statistics of `state`."""
         self.failures.copy_(state["failures"])
         self.visits.copy_(state["visits"])
         self.refresh_weights()

@@ -22,6 +22,8 @@ ACTION_BOUND = 4.0
 
 @dataclass(frozen=True)
 class ActionSettings:
+    """What an action means."""
+
     residual: bool = True
     """targets are the reference's pose plus the scaled action; else the scaled action alone, about the joints' middle"""
     lead: int = 3

@@ -31,6 +31,8 @@ TARGET_VECTORS = 3
 
 @dataclass(frozen=True)
 class ObservationSettings:
+    """What the policy is shown."""
+
     target_steps: tuple[int, ...] = (1, 2, 3, 10, 20, 30)
     """control steps ahead at which the reference is shown"""
     grid: tuple[int, int] = (16, 11)

@@ -22,6 +22,8 @@ from parc.track.follow.reference_table import FrameRows, ReferenceTable
 
 @dataclass(frozen=True)
 class ReferenceSettings:
+    """Which clips are tracked, and what of them."""
+
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     mirrored: bool = False
     """train on the mirror image of every clip too; of no use to a policy that is symmetric by itself"""

@@ -17,6 +17,8 @@ from parc.track.env.terrain_nearness import grouped
 
 @dataclass(frozen=True)
 class ScreenSettings:
+    """What no clip may show that is to be tracked."""
+
     enabled: bool = True
     shortest: int = 10
     """frames"""
@@ -35,6 +37,8 @@ class ScreenSettings:
 
 @dataclass(frozen=True)
 class Refusal:
+    """A clip that is not tracked, and why."""
+
     clip: str
     reason: str
 

@@ -23,6 +23,8 @@ from parc.track.env.fast_quaternion import angle_between
 
 @dataclass(frozen=True)
 class RewardSettings:
+    """Weights of the terms."""
+
     pose: float = 0.5
     """weight"""
     pose_velocity: float = 0.1
@@ -47,10 +49,12 @@ class RewardSettings:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Of the terms, in order."""
         return ("pose", "pose_velocity", "root", "root_velocity", "key", "contact", "key_velocity", "smooth")
 
     @property
     def weights(self) -> tuple[float, ...]:
+        """Of the terms, in order."""
         return tuple(getattr(self, name) for name in self.names)
 
 

@@ -39,6 +39,8 @@ except ModuleNotFoundError as error:
 
 
 class TrackVectorEnv(VectorEnv):
+    """The tracking environment as `gymnasium.vector.VectorEnv`."""
+
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012
 
     def __init__(self, env: TrackEnv, arrays: Literal["numpy", "torch"] = "numpy") -> None:
@@ -58,6 +60,7 @@ class TrackVectorEnv(VectorEnv):
 
     @torch.no_grad()
     def reset(self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
+        """New episodes everywhere, drawn or as `options` say."""
         if isinstance(seed, list | tuple):
             raise SettingsError("one seed for all environments is expected: their random numbers are drawn together")
         super().reset(seed=seed, options=options)
@@ -72,6 +75,7 @@ class TrackVectorEnv(VectorEnv):
 
     @torch.no_grad()
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """One control step of all worlds."""
         env = self.env
         env.simulate(self._taken(actions))
         self._observe_last()

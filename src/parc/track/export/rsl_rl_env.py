@@ -25,6 +25,8 @@ except ModuleNotFoundError as error:
 
 
 class RslRlEnv:
+    """The tracking environment as rsl-rl expects one."""
+
     def __init__(self, env: TrackEnv) -> None:
         """`env` has started its episodes (see `make_track_env`)."""
         self.env = env
@@ -47,6 +49,7 @@ class RslRlEnv:
         self.env.age.copy_(values)
 
     def get_observations(self) -> TensorDict:
+        """Of all worlds, as they are now."""
         return TensorDict({"policy": self.env.observation.clone()}, batch_size=[self.num_envs], device=self.device)
 
     @torch.no_grad()
@@ -57,6 +60,7 @@ class RslRlEnv:
 
     @torch.no_grad()
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict[str, Any]]:
+        """One control step: observations, rewards, ends, extras."""
         env = self.env
         env.step(actions)
         self._steps += 1

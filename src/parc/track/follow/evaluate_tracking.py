@@ -17,6 +17,8 @@ from parc.track.follow.runner import Episodes, run_episodes
 
 @dataclass(frozen=True)
 class ClipScore:
+    """How one clip was tracked."""
+
     name: str
     success: bool
     joint_error: float
@@ -31,22 +33,28 @@ class ClipScore:
 
 @dataclass(frozen=True)
 class Evaluation:
+    """How all clips were tracked, and means over them."""
+
     clips: tuple[ClipScore, ...]
 
     @property
     def success(self) -> float:
+        """Share of clips."""
         return _mean([float(c.success) for c in self.clips])
 
     @property
     def joint_error(self) -> float:
+        """m, mean over clips."""
         return _mean([c.joint_error for c in self.clips])
 
     @property
     def tracked(self) -> float:
+        """Share of a clip's frames, mean over clips."""
         return _mean([c.tracked for c in self.clips])
 
     @property
     def noisy_success(self) -> float | None:
+        """Share of noisy starts, mean over clips; None if there were none."""
         values = [c.noisy_success for c in self.clips if c.noisy_success is not None]
         return _mean(values) if values else None
 

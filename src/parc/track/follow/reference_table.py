@@ -1,8 +1,8 @@
 """What bodies follow: strips of frames as tables on the device, one row a frame, all strips one after the other.
 
 A body at frame f of strip c reads row `start[c] + f` of each table; past the end the last frame stays. Reading is one gather for
-all bodies and all future frames. A strip is a clip, shared by every body that follows it (`parc.track.env.reference_library` lays clips out),
-or it is one body's own and has room for frames that are written while the body runs:
+all bodies and all future frames. A strip is a clip, shared by every body that follows it (`parc.track.env.reference_library` lays
+clips out), or it is one body's own and has room for frames that are written while the body runs:
 
     start[0]            start[1]                                 start[2]
     | clip 0, 5 frames  | plan of body 7: 4 frames, room for 9   | ...

@@ -7,7 +7,6 @@ there and not simulated.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Literal, NamedTuple
 
 import torch
@@ -105,7 +104,7 @@ class Runner:
             if not 0 <= start < max(end, 1):
                 raise MotionError(f"clip '{library.names[clip]}' cannot be tracked from frame {start}, it has {end + 1}")
         world = self.world_for(len(episodes.clip), library.bank.cell)
-        with getattr(world, "on_stream", nullcontext)():
+        with world.on_stream():
             generator = torch.Generator(device=world.device).manual_seed(seed)
             bodies = TrackedBodies(world, library, library.bank, self.trained.settings, generator, puts_back=True)
             return run_episodes(bodies, self.trained.act, episodes, keep, on_step)

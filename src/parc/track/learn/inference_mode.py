@@ -12,5 +12,6 @@ import torch
 
 @contextmanager
 def inference(device: torch.device) -> Iterator[None]:
+    """Inside, nothing is recorded for gradients."""
     with torch.inference_mode(device.type == "cpu"), torch.no_grad():
         yield

@@ -15,6 +15,8 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "elu": nn.ELU, "silu
 
 
 class MLP(nn.Module):
+    """Layers with an activation between them."""
+
     def __init__(
         self, inputs: int, hidden: tuple[int, ...], outputs: int, activation: str = "relu", last_scale: float = 0.01
     ) -> None:
@@ -33,6 +35,7 @@ class MLP(nn.Module):
         return [layer for layer in self.hidden if isinstance(layer, nn.Linear)]
 
     def forward(self, rows: Tensor) -> Tensor:
+        """[N, in] to [N, out]."""
         kind = rows.device.type
         with torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda", cache_enabled=False):
             for layer in self.hidden:

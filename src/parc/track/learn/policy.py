@@ -52,6 +52,7 @@ class Normalizer(nn.Module):
         self.register_buffer("_seen", torch.zeros(()), persistent=False)
 
     def forward(self, rows: Tensor) -> Tensor:
+        """Observations less the mean, over the standard deviation, clamped."""
         return self.scaled(rows, self.scale())
 
     def scale(self) -> Tensor:
@@ -59,6 +60,7 @@ class Normalizer(nn.Module):
         return torch.rsqrt(self.variance + _VARIANCE_FLOOR)
 
     def scaled(self, rows: Tensor, scale: Tensor) -> Tensor:
+        """The same with `scale` given."""
         return ((rows - self.mean) * scale).clamp(-self.clamp, self.clamp)
 
     def collect(self, rows: Tensor) -> None:
@@ -91,6 +93,7 @@ class Actor(nn.Module):
         self.normalizer, self.network, self.symmetry = normalizer, network, symmetry
 
     def forward(self, observations: Tensor) -> Tensor:
+        """Observations [N, size] to mean actions [N, D]."""
         return self._act(observations, self.normalizer.scale(), self.network)
 
     def packed(self) -> Callable[[Tensor], Tensor]:
@@ -149,6 +152,7 @@ class TrackerPolicy(nn.Module):
         return self.mirror.canonical(observations)
 
     def action_back(self, actions: Tensor, flip: Tensor | None) -> Tensor:
+        """Actions of mirrored rows as the character should do them."""
         return actions if flip is None or self.mirror is None else self.mirror.action_back(actions, flip)
 
     def averaged_actor(self) -> Actor:
@@ -179,6 +183,7 @@ def save_actor(
 
 
 def load_actor(path: Path | str, character: Character, device: torch.device | str = "cpu") -> TrainedActor:
+    """From a file of `save_actor`; refused where it was trained for another character."""
     tensors, meta = load_checkpoint(path)
     if meta.get("kind") != _KIND:
         raise FormatError(f"{path} holds '{meta.get('kind')}', expected a {_KIND}")

@@ -35,6 +35,8 @@ _LARGEST_CHANGE = 20.0
 
 
 class PPO:
+    """Buffers of one rollout, and the update that learns from it."""
+
     def __init__(
         self,
         policy: TrackerPolicy,
@@ -90,6 +92,7 @@ class PPO:
 
     def _make_optimiser(self, device: torch.device) -> None:
         policy, s = self.policy, self.settings
+        # Weights of actor, critic and averaged actor lie in one flat tensor each, gradients of both in another.
         actor = list(policy.actor.parameters())
         self._trained: list[nn.Parameter] = [*actor, *([policy.log_std] if policy.log_std.requires_grad else [])]
         critic = list(policy.critic.parameters())
@@ -106,6 +109,7 @@ class PPO:
             for p, part in zip(self._trained, self.gradient.split([p.numel() for p in self._trained]), strict=True)
         ]
         self.actor_flat.grad, self.critic_flat.grad = self.gradient[: self._actor_size], self.gradient[self._actor_size :]
+        # Rates are tensors: a recorded graph reads what they are at each replay.
         self.actor_rate, self.critic_rate = torch.tensor(s.actor_rate, device=device), torch.tensor(s.critic_rate, device=device)
         self._rate_factor = torch.ones((), device=device)
         self._actor_lr, self._critic_lr = self.actor_rate.clone(), self.critic_rate.clone()
@@ -124,13 +128,16 @@ class PPO:
     def act(self, t: int, observation: Tensor) -> Tensor:
         """Draw actions [N, D] for step t of the rollout and remember what is needed to learn from them."""
         policy = self.policy
+        # What the networks see: one of the two mirror images, normalised with the statistics of the iteration before.
         rows, flip = policy.view(observation)
         policy.normalizer.collect(rows)
         rows = policy.normalizer(rows)
         self.rows[t].copy_(rows)
+        # a = mean + std e, with e from the unit Gaussian
         mean = policy.actor(self.rows[t])
         self._noise.normal_(generator=self._generator)
         action = mean + policy.log_std.exp() * self._noise
+        # All that the update asks for of this step.
         self.actions[t].copy_(action)
         self.means[t].copy_(mean)
         if flip is not None:
@@ -157,15 +164,18 @@ class PPO:
         policy, s = self.policy, self.settings
         rows, _ = policy.view(observation)
         self.values[-1].copy_(policy.critic(policy.normalizer(rows).to(self.rows.dtype)).squeeze(-1))
-        # The state an episode timed out in has been replaced by the next start; the value one step before stands for it.
+        # Advantages and TD(lambda) returns. The state an episode timed out in has been replaced by the next start; the value
+        # one step before stands for it.
         advantages, returns = gae(
             s.reward_scale * self.rewards, self.values, self.failed, self.timed_out, self.values[:-1], s.gamma, s.lam
         )
+        # Advantages of all ranks together get mean 0 and variance 1; outliers are clamped.
         moments = torch.stack([advantages.mean(), advantages.square().mean()])
         self.group.mean_([moments])
         spread = (moments[1] - moments[0].square()).clamp_min(0.0).sqrt() + 1e-6
         self.advantages.copy_(((advantages - moments[0]) / spread).clamp(-s.advantage_clip, s.advantage_clip).view(-1))
         self.returns.copy_(returns.view(-1))
+        # What this update compares itself with, and new statistics for the next rollout.
         self._old_log_std.copy_(policy.log_std)
         self._look_around()
         policy.normalizer.update(self.group)
@@ -196,6 +206,7 @@ class PPO:
         self._actor_lr.copy_(self.actor_rate * self._rate_factor * (0.0 if waits else 1.0))
         self._critic_lr.copy_(self.critic_rate * self._rate_factor)
         for _ in range(s.epochs):
+            # Every sample once, in random order.
             order = torch.randperm(total, device=self.rewards.device, generator=self._generator)
             self._sums.zero_()
             self._count.zero_()
@@ -204,9 +215,11 @@ class PPO:
                 if self.policy.symmetry == "augment":
                     coin = torch.rand(self.minibatch, 1, device=order.device, generator=self._generator)
                     self._swap.copy_(coin < 0.5)
+                # The average over time is of all weights so far while there are few, then of the last 1 / (1 - average) of them.
                 self._average_weight.fill_(1.0 - min(s.average, (1.0 + self._updates) / (10.0 + self._updates)))
                 self._updates += 1
                 self._one_minibatch()
+            # Beyond `stop_kl` the actor waits for the next rollout.
             metrics = self._sums / self._count
             self.group.mean_([metrics])
             if s.stop_kl > 0:
@@ -237,7 +250,9 @@ class PPO:
         self._apply_gradient()
 
     def _compute_gradient(self) -> None:
+        """L of the module's docstring over the samples picked, and its gradient."""
         policy, s, picked = self.policy, self.settings, self._picked
+        # Gather the samples, and mirror those that the coin says.
         rows = self.rows.flatten(0, 1).index_select(0, picked)
         actions = self.actions.flatten(0, 1).index_select(0, picked)
         old_means = self.means.flatten(0, 1).index_select(0, picked)
@@ -254,15 +269,18 @@ class PPO:
             old_log_probs = torch.where(swap.squeeze(-1), mirrored, old_log_probs)
         advantages, returns = self.advantages.index_select(0, picked), self.returns.index_select(0, picked)
 
+        # r = pi(a | s) / pi_old(a | s)
         mean = policy.actor(rows)
         # A mirrored action may be many std from a policy that is not symmetric yet; beyond e^20 only the sign counts.
         change = log_probability(actions, mean, policy.log_std) - old_log_probs
         ratio = torch.exp(change.clamp(-_LARGEST_CHANGE, _LARGEST_CHANGE))
+        # -min(r A, clip(r) A), means within their bound and near those of the neighbouring steps, (v - R)^2
         policy_loss = -torch.min(ratio * advantages, ratio.clamp(1 - s.clip, 1 + s.clip) * advantages).mean()
         bound_loss = (mean.abs() - s.bound).clamp_min(0.0).square().sum(-1).mean()
         roughness = (self._between_weight.view(-1).index_select(0, picked) * (mean - between).square().sum(-1)).mean()
         value_loss = (policy.critic(rows).squeeze(-1) - returns).square().mean()
         loss = policy_loss + s.bound_weight * bound_loss + s.calm * roughness + value_loss
+        # Into one flat tensor, which ranks exchange and the optimiser reads.
         gradients = torch.autograd.grad(loss, self._trained)
         torch._foreach_copy_(self._gradient_views, list(gradients))
 
@@ -274,6 +292,7 @@ class PPO:
 
     @torch.no_grad()
     def _apply_gradient(self) -> None:
+        """One step of the optimiser, actor and critic each by a gradient that is not too long; then the average over time."""
         longest = self.settings.gradient_norm
         for flat in (self.actor_flat, self.critic_flat):
             assert flat.grad is not None
@@ -310,6 +329,7 @@ class PPO:
 
     @torch.no_grad()
     def load_state(self, tensors: dict[str, Tensor]) -> None:
+        """Everything that `state` told."""
         for name, flat in (("actor", self.actor_flat), ("critic", self.critic_flat), ("averaged", self.averaged_flat)):
             flat.copy_(tensors[name])
         self.actor_rate.copy_(tensors["actor_rate"])

@@ -16,7 +16,6 @@ With torchrun every rank simulates its own worlds; gradients, statistics and fai
 import json
 import math
 import time
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -102,6 +101,8 @@ class _Clock:
 
 
 class TrackerTrainer:
+    """One training: environment, policy, optimiser and clock."""
+
     def __init__(
         self,
         character: Character,
@@ -115,6 +116,7 @@ class TrackerTrainer:
         self.generator = torch.Generator(device=world.device)
         self._seed_generator(0)
         self.env = TrackEnv(world, library, settings, self.generator, plan.graphs)
+        # First weights are drawn on the CPU, so that a seed means the same on every device.
         self.policy = TrackerPolicy(character, settings, "cpu")
         start = torch.Generator().manual_seed(plan.seed)
         initialise(self.policy, start)
@@ -138,10 +140,12 @@ class TrackerTrainer:
             self.ppo.set_progress(self._progress())
             metrics = self._iteration()
             evaluation = None
+            # A line of the log every few seconds, and for the first two iterations.
             if log is not None and (self.clock.seconds - logged_at >= self.plan.log_seconds or self.clock.iterations <= 2):
                 span = self.clock.seconds - logged_at
                 log.write(event="train", **metrics, samples_per_second=(self.clock.samples - logged_samples) / max(span, 1e-9))
                 logged_at, logged_samples = self.clock.seconds, self.clock.samples
+            # A milestone is due by iterations or by seconds; all ranks reach it together.
             every = self.plan.milestone_iterations
             due = (
                 self.clock.iterations - milestone_iteration >= every
@@ -169,11 +173,13 @@ class TrackerTrainer:
     def _iteration(self) -> dict[str, float]:
         """One rollout and update; the one wait for the device is at its end."""
         env, ppo = self.env, self.ppo
+        # Rollout: some control steps of all worlds.
         terms = torch.zeros_like(env.terms)
         for t in range(self.settings.ppo.steps):
             env.step(ppo.act(t, env.observation))
             ppo.record(t, env.reward, env.failed, env.timed_out, env.error)
             terms += env.terms / self.settings.ppo.steps
+        # Learn from it, and let the next episodes start more often where these failed.
         ppo.finish(env.observation)
         losses = ppo.update()
         env.restart.refresh(self.group)
@@ -189,6 +195,7 @@ class TrackerTrainer:
             "overflows": self._overflows(),
             **{f"reward_{name}": term for name, term in zip(self.settings.reward.names, terms, strict=True)},
         }
+        # Here the host waits for the device.
         numbers = torch.stack(list(measured.values())).tolist()
         self.clock.pause()
         self.clock.iterations += 1
@@ -228,6 +235,7 @@ class TrackerTrainer:
         return evaluation
 
     def save(self, out: Path) -> None:
+        """Checkpoint, actor and critic, each file replaced whole."""
         tensors = {f"ppo.{name}": value for name, value in self.ppo.state().items()}
         tensors |= {f"restart.{name}": value for name, value in self.env.restart.state().items()}
         tensors["generator"] = self.generator.get_state()
@@ -268,12 +276,14 @@ class TrackerTrainer:
         learns first. An actor set loose at once, with an optimiser that knows nothing of its gradients, forgets in one update
         what it could (a divergence of 9 where 0.05 is wanted).
         """
+        # From a checkpoint: all that PPO has learned, its statistics included.
         if read_description(path).get("kind") == _KIND:
             tensors, meta = self._open(path)
             self._tell_changes(path, from_dict(Contract, meta["contract"]))
             self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
             self._loosen()
             return
+        # From an actor: networks of the same shape, but the held offset may be new to them.
         trained = load_actor(path, self.character)
         self._tell_changes(path, trained.contract)
         shapes = [
@@ -366,7 +376,7 @@ def train_tracker(
     group = distributed.setup(device)
     library = build_library(character, clips, settings.reference, group.device, float(settings.contract.control_hz))
     world = make_world(character, settings.contract, plan.worlds, group.device, plan.threads, library.bank.cell)
-    with _on_stream(world):
+    with world.on_stream():
         trainer = TrackerTrainer(character, library, world, settings, plan, group)
         if resume and (out / CHECKPOINT).is_file():
             trainer.resume(out / CHECKPOINT)
@@ -376,12 +386,6 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-def _on_stream(world: World) -> AbstractContextManager:
-    """The GPU engine's own stream, so that graphs of both sides need no waiting in between."""
-    on_stream = getattr(world, "on_stream", None)
-    return on_stream() if on_stream is not None else nullcontext()
 
 
 if __name__ == "__main__":
