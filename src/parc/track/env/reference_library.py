@@ -3,21 +3,17 @@
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor
 
-from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset import clip_edits
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import motion_edits as motion_edit
-from parc.motion.motion import Motion
-from parc.motion.mujoco_qpos import qpos_to_qvel
 from parc.terrain.terrain import TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.reject_bad_references import Refusal, ScreenSettings, screen_clips
 from parc.track.env.terrain_nearness import near_ground
-from parc.track.follow.reference_table import FrameRows, ReferenceTable
+from parc.track.follow.reference_table import FrameRows, ReferenceTable, frame_velocities
 
 
 @dataclass(frozen=True)
@@ -70,19 +66,26 @@ def build_library(
         raise DatasetError(f"none of {len(clips)} clips can be tracked" + (f": {reasons}" if reasons else ""))
     if settings.mirrored:
         kept = [twin for clip in kept for twin in (clip, clip_edits.mirror(clip, character))]
-    lengths = torch.tensor([len(clip.motion) for clip in kept], device=device)
-    tables = _tables(BodyTables(character, device), [clip.motion for clip in kept], lengths, fps)
+    anatomy, lengths = BodyTables(character, device), torch.tensor([len(clip.motion) for clip in kept], device=device)
+    # All motions end to end.
+    columns = ([getattr(clip.motion, name) for clip in kept] for name in ("root_pos", "root_rot", "joint_rot", "contacts"))
+    rows = FrameRows.of(anatomy, *(torch.cat(parts).to(device) for parts in columns))
+    start, strip = torch.cumsum(lengths, 0) - lengths, torch.repeat_interleave(torch.arange(len(kept), device=device), lengths)
+    frame = torch.arange(len(strip), device=device) - start[strip]
+    may_touch = torch.zeros_like(rows.contacts)
     if settings.near > 0:
         near = torch.cat(near_ground(character, kept, settings.near, device)).to(device)
-        tables["may_touch"] = (near & (tables["contacts"] < 0.5)).float()
+        may_touch = (near & (rows.contacts < 0.5)).float()
     return ReferenceLibrary(
         names=tuple(clip.name for clip in kept),
-        start=torch.cumsum(lengths, 0) - lengths,
+        start=start,
         length=lengths,
-        strip_of_row=torch.repeat_interleave(torch.arange(len(kept), device=device), lengths),
+        strip_of_row=strip,
         bank=TerrainBatch.stack([replace(clip.terrain, bounds=None) for clip in kept]).to(device),
         refused=tuple(refused),
-        **tables,
+        may_touch=may_touch,
+        **rows._asdict(),
+        **frame_velocities(anatomy, rows, start[strip], frame, lengths[strip] - 1, fps),
     )
 
 
@@ -90,31 +93,3 @@ def _at_rate(clip: Clip, fps: float) -> Clip:
     if abs(clip.motion.fps - fps) < 1e-6:
         return clip
     return clip.derived(clip.name, f"resample {fps:g}", motion=motion_edit.resample(clip.motion, fps))
-
-
-def _tables(anatomy: BodyTables, motions: list[Motion], lengths: Tensor, fps: float) -> dict[str, Tensor]:
-    """All motions end to end."""
-
-    def joined(parts: list[Tensor]) -> Tensor:
-        return torch.cat(parts).to(anatomy.device)
-
-    root_pos, root_rot = joined([m.root_pos for m in motions]), joined([m.root_rot for m in motions])
-    joint_rot, contacts = joined([m.joint_rot for m in motions]), joined([m.contacts for m in motions])
-    rows = FrameRows.of(anatomy, root_pos, root_rot, joint_rot, contacts)
-    qvel = qpos_to_qvel(anatomy.character, rows.qpos, lengths, fps)
-    return rows._asdict() | {
-        "qvel": qvel,
-        "root_angular": rotation.rotate(root_rot, qvel[:, 3:6]),
-        "key_velocity": _arriving(rows.body_pos.index_select(1, anatomy.key_body), lengths) * fps,
-        "may_touch": torch.zeros_like(contacts),
-    }
-
-
-def _arriving(points: Tensor, lengths: Tensor) -> Tensor:
-    """Steps [F, K, 3] that lead to points [F, K, 3]; the first frame of a motion has that of its second."""
-    step = torch.zeros_like(points)
-    step[1:] = points.diff(dim=0)
-    first = torch.cumsum(lengths, 0) - lengths
-    second = first + (lengths > 1)
-    step[first] = torch.where((lengths > 1).view(-1, 1, 1), step[second], 0.0)
-    return step

@@ -26,7 +26,6 @@ from parc.errors import ParcError, SettingsError
 from parc.run.distributed import Group
 from parc.track.env.make_track_env import make_track_env
 from parc.track.env.motor_action import ACTION_BOUND
-from parc.track.env.observation import BodyState
 from parc.track.env.track_env import TrackEnv
 from parc.track.tracker_settings import TrackerSettings
 
@@ -99,11 +98,9 @@ class TrackVectorEnv(VectorEnv):
 
     def _observe_last(self) -> None:
         """The observation of the state just simulated, before `judge` puts new episodes in its place."""
-        env, library = self.env, self.env.library
-        ahead = library.row(env.clip.unsqueeze(1), env.frame.unsqueeze(1) + 1 + env.observer.steps)
-        targets = library.targets.index_select(0, ahead.view(-1)).view(*ahead.shape, -1)
-        state = BodyState(env.world.qvel, env.world.body_pos, env.world.body_rot, env.world.contacts, env.held)
-        env.observer.observe(state, targets, library.bank, env.clip, self._final)
+        env = self.env
+        ahead = env.reference.row(env.clip.unsqueeze(1), env.frame.unsqueeze(1) + 1 + env.observer.steps)
+        env.look(ahead, env.world.contacts, self._final)
 
     def _begin(self, options: dict[str, Any]) -> None:
         if unknown := sorted(set(options) - {"clip", "frame"}):

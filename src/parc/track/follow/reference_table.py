@@ -171,23 +171,30 @@ class WrittenTable(ReferenceTable):
         """Of the frames just written and of the one before them, whose next frame is another now."""
         frame = first.unsqueeze(1) + torch.arange(-1, count, device=first.device)
         target = self._targets_of(index, frame, wanted)
-        begin, last = self.start[index].unsqueeze(1), (first + count - 1).clamp_max(self.room - 1).unsqueeze(1)
+        last = (first + count - 1).clamp_max(self.room - 1).unsqueeze(1)
         here = torch.minimum(frame.clamp_min(0), last)
-        before, after = (here - 1).clamp_min(0), torch.minimum(here + 1, last)
-
-        step = qpos_difference(self.anatomy.character, self.qpos[begin + before], self.qpos[begin + after], 1.0 / self.fps)
-        qvel = step / (after - before).clamp_min(1).unsqueeze(-1)
-        # The mean velocity of hands and feet over the step that led here; nothing led to frame 0, which has that of frame 1.
-        keys = self.body_pos.index_select(1, self.anatomy.key_body)
-        led_to = torch.where(here == 0, after, here)
-        velocity = (keys[begin + led_to] - keys[begin + (led_to - 1).clamp_min(0)]) * self.fps
-
-        self.qvel.index_copy_(0, target, qvel.flatten(0, 1))
-        self.root_angular.index_copy_(0, target, rotation.rotate(self.root_rot[begin + here], qvel[..., 3:6]).flatten(0, 1))
-        self.key_velocity.index_copy_(0, target, velocity.flatten(0, 1))
+        for name, part in frame_velocities(self.anatomy, self, self.start[index].unsqueeze(1), here, last, self.fps).items():
+            getattr(self, name).index_copy_(0, target, part.flatten(0, 1))
         self.may_touch.index_fill_(0, target, 0.0)
 
     def _targets_of(self, index: Tensor, frame: Tensor, wanted: Tensor) -> Tensor:
         """Rows, flat, of frames [M, n] of strips [M]; the void row for those that are not `wanted` [M, 1] or do not exist."""
         exists = wanted & (frame >= 0) & (frame < self.room)
         return torch.where(exists, self.start[index].unsqueeze(1) + frame, self.num_frames - 1).flatten()
+
+
+def frame_velocities(
+    anatomy: BodyTables, rows: FrameRows | ReferenceTable, begin: Tensor, frame: Tensor, last: Tensor, fps: float
+) -> dict[str, Tensor]:
+    """Columns of velocities, of frames [...] of strips that begin in rows `begin` [...] and end with frames `last` [...]."""
+    before, after = (frame - 1).clamp_min(0), torch.minimum(frame + 1, last)
+    step = qpos_difference(anatomy.character, rows.qpos[begin + before], rows.qpos[begin + after], 1.0 / fps)
+    qvel = step / (after - before).clamp_min(1).unsqueeze(-1)
+    # The step that led here; nothing led to frame 0, which has that of frame 1.
+    end = torch.where(frame == 0, after, frame)
+    there, here = (rows.body_pos[begin + at].index_select(-2, anatomy.key_body) for at in ((end - 1).clamp_min(0), end))
+    return {
+        "qvel": qvel,
+        "root_angular": rotation.rotate(rows.root_rot[begin + frame], qvel[..., 3:6]),
+        "key_velocity": (here - there) * fps,
+    }

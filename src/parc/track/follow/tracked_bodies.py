@@ -257,9 +257,12 @@ class TrackedBodies:
         self._last.copy_(self.reference.length.index_select(0, self.strip).unsqueeze(1) - 1)
 
     def _observe(self) -> None:
-        world, reference = self.world, self.reference
         torch.add(self._first, torch.minimum(self.frame.unsqueeze(1) + self._looks, self._last), out=self._rows)
-        ahead = self._rows[:, 2:]
-        targets = reference.targets.index_select(0, ahead.reshape(-1)).view(*ahead.shape, -1)
-        state = BodyState(world.qvel, world.body_pos, world.body_rot, self.contacts, self.held)
-        self.observer.observe(state, targets, self.bank, world.terrain_row, self.observation)
+        self.look(self._rows[:, 2:], self.contacts, self.observation)
+
+    def look(self, rows: Tensor, contacts: Tensor, out: Tensor) -> None:
+        """What the policy would see of rows [N, S] of the reference, with contacts [N, B], to out [N, size]."""
+        world = self.world
+        targets = self.reference.targets.index_select(0, rows.reshape(-1)).view(*rows.shape, -1)
+        state = BodyState(world.qvel, world.body_pos, world.body_rot, contacts, self.held)
+        self.observer.observe(state, targets, self.bank, world.terrain_row, out)
