@@ -23,6 +23,7 @@ from parc.track.follow.reference_table import WrittenTable
 from parc.track.follow.runner import OnStep, follow_steps
 from parc.track.follow.trace import Snapshot, Trace
 from parc.track.follow.tracked_bodies import TrackedBodies
+from parc.track.learn.inference_mode import inference
 from parc.track.learn.policy import TrainedActor
 
 SETTLED = 1 << 20
@@ -147,10 +148,11 @@ class Follower:
             self._is_observed = True
         return self.tracked.observation
 
-    @torch.no_grad()
     def step(self) -> None:
         """One control step."""
-        self.tracked.step(self.trained.act(self.observe()))
+        act = self.trained.act
+        with inference(self.world.device):
+            self.tracked.step(act(self.observe()))
         self._is_judged = True
 
     def tracking(self) -> Tracking:

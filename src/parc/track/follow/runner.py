@@ -130,8 +130,7 @@ def run_episodes(bodies: TrackedBodies, act: Act, episodes: Episodes, keep: bool
         runs = len(part)
         bodies.begin(*(c.to(device) for c in episodes.rows(part[torch.arange(count) % runs])))
         alive = torch.arange(count, device=device) < runs
-        with inference(device):
-            found = follow_steps(bodies, act, int(left[part].max()), alive, "motion" if keep else "nothing", on_step=on_step)
+        found = follow_steps(bodies, act, int(left[part].max()), alive, "motion" if keep else "nothing", on_step=on_step)
         trace.survived[part], trace.mean_error[part] = found.survived[:runs].cpu(), found.mean_error[:runs].cpu()
         trace.broken[part] = found.broken[:runs].cpu()
         if keep:
@@ -170,31 +169,32 @@ def follow_steps(
         note(**bodies.states()._asdict(), observations=bodies.observation)
     if not is_rehearsal:
         world.idle.copy_(~alive)
-    for step in range(steps):
-        if not is_rehearsal and step % _LOOK_EVERY[world.device.type] == 0 and not bool(alive.any()):
-            break
-        # One control step; a motion is read before `judge` may put bodies whose episode is over somewhere else.
-        bodies.simulate(act(bodies.observation))
-        if keep == "motion":
-            note(qpos=world.qpos, contacts=world.contacts)
-        bodies.judge()
-        if keep == "motion":
-            note(error=bodies.error)
-        elif keep == "everything":
-            note(**bodies.states()._asdict(), observations=bodies.observation)
-            note(error=bodies.error, drift=bodies.drift, targets=bodies.targets)
-        # Who still counts?
-        broken |= alive & bodies.broken
-        alive = alive & ~bodies.failed
-        if watch is not None and fall is not None:
-            alive = alive & ~watch.look(bodies.down(fall), bodies.broken)
-        survived += alive
-        total += bodies.error * alive
-        if not is_rehearsal:
-            alive = alive & ~bodies.at_end
-            world.idle.copy_(~alive)
-        if on_step is not None:
-            on_step()
+    with inference(world.device):  # what is kept is copied after it
+        for step in range(steps):
+            if not is_rehearsal and step % _LOOK_EVERY[world.device.type] == 0 and not bool(alive.any()):
+                break
+            # One control step; a motion is read before `judge` may put bodies whose episode is over somewhere else.
+            bodies.simulate(act(bodies.observation))
+            if keep == "motion":
+                note(qpos=world.qpos, contacts=world.contacts)
+            bodies.judge()
+            if keep == "motion":
+                note(error=bodies.error)
+            elif keep == "everything":
+                note(**bodies.states()._asdict(), observations=bodies.observation)
+                note(error=bodies.error, drift=bodies.drift, targets=bodies.targets)
+            # Who still counts?
+            broken |= alive & bodies.broken
+            alive = alive & ~bodies.failed
+            if watch is not None and fall is not None:
+                alive = alive & ~watch.look(bodies.down(fall), bodies.broken)
+            survived += alive
+            total += bodies.error * alive
+            if not is_rehearsal:
+                alive = alive & ~bodies.at_end
+                world.idle.copy_(~alive)
+            if on_step is not None:
+                on_step()
     mean = torch.where(survived > 0, total / survived.clamp_min(1), torch.nan)
     trace = Trace(survived, mean, reached_end(survived, steps), broken)
     columns = {name: torch.stack(rows, 1) for name, rows in kept.items()}

@@ -138,9 +138,13 @@ class TrackedBodies:
 
     def place(self, frame: Tensor | int, age: Tensor | int, mask: Tensor | None = None) -> None:
         """Bodies where mask [N] is true (all) are at frames of their strips, so many control steps after a start."""
-        everyone = torch.ones_like(self.failed) if mask is None else mask
-        self.frame.copy_(torch.where(everyone, frame, self.frame))
-        self.age.copy_(torch.where(everyone, age, self.age))
+        for column, given in ((self.frame, frame), (self.age, age)):
+            if mask is not None:
+                column.copy_(torch.where(mask, given, column))
+            elif isinstance(given, Tensor):
+                column.copy_(given)
+            else:
+                column.fill_(given)
 
     def set_terrains(self, bank: TerrainBatch) -> None:
         """Other ground, laid out alike, under the bodies, which stay where they are; graphs are recorded anew."""
@@ -171,11 +175,10 @@ class TrackedBodies:
 
     def restore(self, states: Snapshot, mask: Tensor | None = None) -> None:
         """Bodies where mask [N] is true (all) take states [N, ...]; where they are in their references is for `place` to say."""
-        mask = torch.ones_like(self.failed) if mask is None else mask
-        self.world.reset(mask, states.qpos, states.qvel)
+        self.world.reset(torch.ones_like(self.failed) if mask is None else mask, states.qpos, states.qvel)
         own = (self.contacts, self._qpos_before, self._contacts_before, self.held)
         for column, given in zip(own, states[2:], strict=True):
-            column.copy_(torch.where(mask.unsqueeze(-1), given, column))
+            column.copy_(given if mask is None else torch.where(mask.unsqueeze(-1), given, column))
 
     def gaps(self, row: Tensor) -> Gaps:
         """Of the bodies from rows [N] of the reference."""
