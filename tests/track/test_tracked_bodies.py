@@ -77,6 +77,30 @@ def test_a_reference_may_be_written_while_it_is_followed(
     torch.testing.assert_close(live.error, known.error)
 
 
+def test_what_is_written_is_rewarded_like_a_clip(character: Character, tiny: TrackerSettings, library: ReferenceLibrary) -> None:
+    """Written in two halves, the second while it is followed; every body has its own strip."""
+    table, everybody = WrittenTable.empty(BodyTables(character, "cpu"), WORLDS, 60, 30.0), torch.ones(WORLDS, dtype=torch.bool)
+    whole = FrameRows(*(getattr(library, name).expand(WORLDS, *getattr(library, name).shape) for name in FrameRows._fields))
+    clip, start = torch.zeros(WORLDS, dtype=torch.long), torch.tensor([0, 2, 4, 6])
+    envs = []
+    for _ in range(2):
+        world = make_world(character, tiny.contract, WORLDS, "cpu", threads=1)
+        envs.append(TrackEnv(world, library, tiny, torch.Generator().manual_seed(0)))
+        envs[-1].begin(clip, start, torch.zeros(WORLDS))
+    known, live = envs
+    live.read(table)
+    table.write(everybody, 0, FrameRows(*(part[:, :20] for part in whole)))
+    for step in range(8):
+        if step == 4:
+            table.write(everybody, 10, FrameRows(*(part[:, 10:] for part in whole)))
+        live.place(known.frame, known.age)
+        live.observe()
+        for env in envs:
+            env.step(action(step))
+        torch.testing.assert_close(live.reward, known.reward, atol=1e-4, rtol=0)
+        assert not known.failed.any() and float(known.reward.min()) > 0.5
+
+
 def test_some_bodies_go_back_and_repeat_themselves(
     character: Character, tiny: TrackerSettings, library: ReferenceLibrary
 ) -> None:
@@ -103,3 +127,25 @@ def test_some_bodies_go_back_and_repeat_themselves(
         torch.testing.assert_close(getattr(again, name)[mask], getattr(first, name)[mask], atol=2e-3, rtol=0, msg=name)
     assert float((again.qpos[~mask] - first.qpos[~mask]).abs().max()) > 1e-3, "the others went on"
     assert bodies.frame.tolist() == [8, 14, 10, 16]
+
+
+def test_both_engines_are_stepped_alike(character: Character, tiny: TrackerSettings, library: ReferenceLibrary) -> None:
+    """Warp, here on the CPU, against MuJoCo: from a clip, then with a body put back."""
+    pytest.importorskip("mujoco_warp")
+    from parc.physics.warp_world import WarpWorld
+
+    native = bodies_of(character, tiny, library)
+    warp_world = WarpWorld(character, tiny.contract, WORLDS, "cpu", library.bank.cell)
+    warp = TrackedBodies(warp_world, library, library.bank, tiny, torch.Generator().manual_seed(0), keeps_past=True)
+    mask = torch.tensor([True, False, False, False])
+    for bodies in (native, warp):
+        bodies.begin(torch.zeros(WORLDS, dtype=torch.long), torch.arange(WORLDS), torch.zeros(WORLDS))
+        start = bodies.snapshots()
+        for step in range(3):
+            bodies.step(action(step))
+        bodies.restore(start, mask)
+        bodies.place(0, 0, mask)
+        bodies.observe()
+    torch.testing.assert_close(warp.observation, native.observation, atol=2e-3, rtol=0)
+    torch.testing.assert_close(warp.error, native.error, atol=1e-3, rtol=0)
+    assert warp.frame.tolist() == [0, 4, 5, 6] == native.frame.tolist()
