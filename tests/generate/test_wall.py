@@ -4,6 +4,7 @@ import torch
 
 from parc.character import humanoid
 from parc.generate.repair import repair
+from parc.generate.repair_settings import RepairSettings
 from parc.generate.wall import way_out
 from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
@@ -44,6 +45,7 @@ def test_a_window_planned_through_a_wall_ends_before_it(walk):
     assert float(rest.root_pos[..., 0].max()) > FACE + 0.2
     ends = {}
     for falls in (False, True):
-        done, _ = repair(character, rest, rest.body_pose(character), past, past.body_pose(character), torch.ones(()), WALL, falls)
+        poses = (past, past.body_pose(character), torch.ones(()), WALL)
+        done, _ = repair(character, rest, rest.body_pose(character), *poses, RepairSettings(gravity=falls))
         ends[falls] = float(done.root_pos[..., 0].max())
     assert ends[True] < FACE + 0.05 < ends[False]

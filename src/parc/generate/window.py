@@ -153,17 +153,12 @@ class WindowSampler:
         rows = torch.maximum(rows, table.clip_start[drawn.clip][:, None])
         return BodyPose(table.bodies.pos[rows], table.bodies.rot[rows])
 
-    def earlier(self, drawn: Drawn, frames: int | Tensor) -> tuple[FrameState, Tensor]:
+    def earlier(self, drawn: Drawn, frames: int | Tensor) -> tuple[FrameState, BodyPose, Tensor]:
         """The recorded past [B, 2, ...] `frames` before the windows' own, and whether the clip reaches that far back [B]."""
-        start = self.table.clip_start[drawn.clip]
-        first = drawn.first - frames
-        return self.table.at(torch.maximum(first, start)[:, None] + self._steps[:PAST_FRAMES]), first >= start
-
-    def context(self, past: FrameState, drawn: Drawn) -> tuple[tuple[Tensor, Tensor, Tensor], CanonicalFrame]:
-        """Features, heightmap and direction after other past frames [B, 2, ...] on the ground of the windows."""
-        frame = CanonicalFrame.of(past.root_pos[:, -1], past.root_rot[:, -1])
-        features = self.layout.encode(frame.to_local(past))
-        return (features, frame.heightmap(drawn.patch, self.grid), frame.direction_to(drawn.goal)), frame
+        table, first = self.table, drawn.first - frames
+        start = table.clip_start[drawn.clip]
+        rows = torch.maximum(first, start)[:, None] + self._steps[:PAST_FRAMES]
+        return table.at(rows), BodyPose(table.bodies.pos[rows], table.bodies.rot[rows]), first >= start
 
     def assemble(self, drawn: Drawn, own_past: FrameState | None = None) -> WindowBatch:
         """Features of the windows; with `own_past` [B, 2, ...], of windows that continue it (see `inertial`)."""
