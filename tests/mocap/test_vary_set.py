@@ -51,9 +51,8 @@ def test_a_larger_count_adds_to_what_is_there_and_seeds_are_per_item(character: 
 
 
 def test_another_seed_into_the_same_folder_is_refused(character: Character, source: Path, tmp_path: Path) -> None:
-    (tmp_path / "a" / "vary").mkdir(parents=True)
-    (tmp_path / "a" / "vary" / "settings.json").write_text("{}")
-    with pytest.raises(DatasetError, match="another seed"):
+    vary_dataset(source, tmp_path / "a", character, 1, 7, FEW)
+    with pytest.raises(SettingsError, match=r"a was begun otherwise \(seed\)"):
         vary_dataset(source, tmp_path / "a", character, 1, 8, FEW)
 
 

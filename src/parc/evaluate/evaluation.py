@@ -12,7 +12,6 @@ group of clips of a data set with one tracker.
 import gc
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from parc.evaluate.displacement import displacement_of, spread
 from parc.evaluate.generator import (
     BLENDS,
     GeneratorTest,
+    GroupResult,
     Summary,
     Values,
     groups_of,
@@ -38,7 +38,7 @@ from parc.evaluate.generator import (
 from parc.evaluate.items import GeneratorJob, TrackerJob
 from parc.evaluate.likeness import likeness
 from parc.evaluate.paper import paper_numbers
-from parc.evaluate.part import Part, PartStore, code_fingerprint, tidy
+from parc.evaluate.part import Measured, Part, PartStore, code_fingerprint, tidy
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.generate.generator import Generator, read_settings
@@ -124,7 +124,7 @@ class Evaluator:
         """Table 2, on the best motion of each terrain: summary, and {"success", "tracked", "joint_error"} of each motion."""
         parts = self._generator_parts(contender, self.settings.generator)
         numbers = [self.cases[g.start].index // self.settings.generator.terrains_at_once for g in self._groups]
-        groups = [(k, p.clips, {"motions": p.clips_file.stem}) for k, p in zip(numbers, parts, strict=True)]
+        groups = [(k, p.clips, {"motions": p.name}) for k, p in zip(numbers, parts, strict=True)]
         results = self._tracked(contender, groups, "group")
         families = {f: summarise_tracker([results[k] for k in self._rows_of(f)]) for f in self.settings.choice.families}
         told = {"by_family": families, "by_motion": [_told(r) for r in results]}
@@ -145,7 +145,7 @@ class Evaluator:
     def likeness_row(self, contender: Contender, source: Path, data: list[Clip]) -> dict[str, Any]:
         """How like the data the best motions are: Frechet distance with its floor, and diversity."""
         parts = self._generator_parts(contender, self.settings.generator)
-        inputs = {"motions": hash_text(" ".join(p.clips_file.stem for p in parts)), "clips": _hash_clips(data)}
+        inputs = {"motions": hash_text(" ".join(p.name for p in parts)), "clips": _hash_clips(data)}
 
         def make() -> tuple[dict[str, Any], list[Clip]]:
             self.on_part(f"{contender.label}: likeness to {source.name}")
@@ -173,31 +173,35 @@ class Evaluator:
         common = self._common() | {"generator": self.hash_of(file)}
         inputs = [common | {"test": hash_settings(test, *self._told_of(group))} for group in groups]
         job = GeneratorJob(partial(self._generator, file), cases, test, self.hash_of(file)[:16])
-        missing = [g for g, i in zip(groups, inputs, strict=True) if not self.store.has("generator", i)]
 
-        def make(group: range) -> tuple[dict[str, Any], list[Clip]]:
-            _, _, family, first, last = self._told_of(group)
-            terrains = f"{family} {first + 1} to {last + 1} of {self.settings.terrains}"
-            self.on_part(f"{contender.label}: {f'{what}, ' if what else ''}{terrains}")
-            result = next(made)
+        def measured(result: GroupResult) -> Measured:
             return {f"{limit:g}": values for limit, values in result.values.items()}, result.best
 
-        with closing(self.workers.map(job, missing)) as made:
-            return [self.store.part("generator", i, partial(make, g)) for g, i in zip(groups, inputs, strict=True)]
+        def announce(number: int) -> None:
+            _, _, family, first, last = self._told_of(groups[number])
+            terrains = f"{family} {first + 1} to {last + 1} of {self.settings.terrains}"
+            self.on_part(f"{contender.label}: {f'{what}, ' if what else ''}{terrains}")
+
+        return self.store.parts("generator", inputs, job, groups.__getitem__, measured, self.workers, announce)
 
     def _tracked(self, contender: Contender, groups: Sequence[_Motions], what: str) -> list[ClipResult]:
         file, test = contender.tracker, self.settings.tracker
         assert file is not None
         common = self._common() | {"tracker": self.hash_of(file)}
         inputs = [common | named | {"test": hash_settings(test, number)} for number, _, named in groups]
-        missing = ((clips(), number) for k, (number, clips, _) in enumerate(groups) if not self.store.has("tracker", inputs[k]))
+        job = TrackerJob(partial(self._simulator, contender), test)
 
-        def make(k: int) -> tuple[dict[str, Any], list[Clip]]:
-            self.on_part(f"{contender.label}: tracking, {what} {k + 1}")
-            return {"clips": [asdict(r) for r in next(made)]}, []
+        def item(number: int) -> tuple[list[Clip], int]:
+            of_data, clips, _ = groups[number]
+            return clips(), of_data
 
-        with closing(self.workers.map(TrackerJob(partial(self._simulator, contender), test), missing)) as made:
-            parts = [self.store.part("tracker", i, partial(make, k)) for k, i in enumerate(inputs)]
+        def measured(results: list[ClipResult]) -> Measured:
+            return {"clips": [asdict(r) for r in results]}, []
+
+        def announce(number: int) -> None:
+            self.on_part(f"{contender.label}: tracking, {what} {number + 1}")
+
+        parts = self.store.parts("tracker", inputs, job, item, measured, self.workers, announce)
         told = [row for part in parts for row in part.result["clips"]]
         return [ClipResult(**(r | {"noisy": tuple(r["noisy"])})) for r in told]
 
