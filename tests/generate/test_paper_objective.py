@@ -8,9 +8,10 @@ from torch import Tensor
 
 from parc.character import humanoid
 from parc.generate.feature import FeatureLayout, Statistics
-from parc.generate.objective import FastObjective, Objective, PaperObjective
+from parc.generate.objective import FastObjective, PaperObjective
 from parc.generate.window import WindowBatch, WindowSampler
 
+Objective = FastObjective | PaperObjective
 OBJECTIVES = pytest.mark.parametrize("objective", [FastObjective(), PaperObjective()], ids=["fast", "paper"])
 GEOMETRY = ("consistency", "slide", "penetration", "own_contact", "flight")
 """terms that ask nothing of the recording; the paper's objective has the penetration alone"""

@@ -2,11 +2,11 @@
 
 from parc.evaluate.contender import Contender, Field, find_contenders
 from parc.evaluate.evaluation import EvaluationSettings, Evaluator
-from parc.evaluate.generator import GeneratorTest, blending_sweep, evaluate_generator
+from parc.evaluate.generator import GeneratorTest, evaluate_generator
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_case, set_cases
 from parc.evaluate.tracker import TrackerTest, evaluate_tracker
 
 __all__ = [
     "Contender", "EvaluationSettings", "Evaluator", "Field", "GeneratorTest", "SetChoice", "TestCase", "TrackerTest",
-    "blending_sweep", "evaluate_generator", "evaluate_tracker", "find_contenders", "set_case", "set_cases",
+    "evaluate_generator", "evaluate_tracker", "find_contenders", "set_case", "set_cases",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ its first terrain in its family. A group is what an interrupted evaluation goes 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -219,32 +219,9 @@ def join(parts: Sequence[Values]) -> Values:
     return {name: [x for part in parts for x in part[name]] for name in (parts[0] if parts else {})}
 
 
-def measure_rollouts(
-    rollouts: RolloutBatch, cases: Sequence[TestCase], generator: Generator, test: GeneratorTest
-) -> dict[str, float]:
-    """Mean of every metric, share that arrived in %, seam-jerk ratio."""
-    values = measure_rows(rollouts, cases, generator, test)
-    return summarise(values, test.candidates).mean | {"motions": len(rollouts)}
-
-
 def evaluate_generator(
     generator: Generator, cases: Sequence[TestCase], test: GeneratorTest = GeneratorTest()
 ) -> dict[str, float]:
     """Means over all motions under the first time limit."""
     parts = [evaluate_group(generator, cases, group, test).values[test.all_limits[0]] for group in groups_of(cases, test)]
     return summarise(join(parts), test.candidates).mean | {"motions": len(cases) * test.candidates}
-
-
-def blending_sweep(
-    generator: Generator,
-    cases: Sequence[TestCase],
-    test: GeneratorTest = GeneratorTest(),
-    on_result: Callable[[str, dict[str, float]], None] | None = None,
-) -> dict[str, dict[str, float]]:
-    """`evaluate_generator` for each way of blending."""
-    table = {}
-    for name, blend in BLENDS.items():
-        table[name] = evaluate_generator(generator, cases, replace(test, rollout=replace(test.rollout, blend=blend)))
-        if on_result:
-            on_result(name, table[name])
-    return table

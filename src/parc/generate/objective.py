@@ -153,6 +153,3 @@ class PaperObjective:
         terms["penetration"] = ground.penetration.mean()
         total = torch.stack([getattr(self, name) * value for name, value in terms.items()]).sum()
         return total, torch.stack([total, *terms.values()]).detach()
-
-
-Objective = FastObjective | PaperObjective

@@ -7,7 +7,7 @@ from parc.path.file import load_path, save_path
 from parc.path.follow import PathBatch
 from parc.path.graph import Cell, GraphSettings, NavigationGraph
 from parc.path.path import TerrainPath
-from parc.path.plan import PlanResult, PlanSettings, plan_path, plan_paths, plan_random_path, waypoints
+from parc.path.plan import PlanSettings, plan_path, plan_random_path, waypoints
 from parc.path.route_difficulty import Difficulty, difficulty_of
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "GraphSettings",
     "NavigationGraph",
     "PathBatch",
-    "PlanResult",
     "PlanSettings",
     "Route",
     "TerrainPath",
@@ -29,7 +28,6 @@ __all__ = [
     "heuristic",
     "load_path",
     "plan_path",
-    "plan_paths",
     "plan_random_path",
     "random_endpoints",
     "save_path",

@@ -1,8 +1,7 @@
 """Pictures, film strips and report pages of terrains and motions; numpy and Pillow only, no GPU and no screen."""
 
 from parc.view.camera import Camera
-from parc.view.caption import side_by_side
-from parc.view.chart import bar_chart, density_chart, line_chart
+from parc.view.chart import bar_chart, line_chart
 from parc.view.contact_sheet import contact_sheet
 from parc.view.figure import draw_clip, draw_frame, draw_terrain
 from parc.view.filmstrip import animate, compare, filmstrip
@@ -11,6 +10,6 @@ from parc.view.replay import replay_payload
 from parc.view.report import Report
 
 __all__ = [
-    "Camera", "Report", "animate", "bar_chart", "compare", "contact_sheet", "density_chart", "draw_clip", "draw_frame",
-    "draw_navigation", "draw_terrain", "filmstrip", "line_chart", "replay_payload", "side_by_side",
+    "Camera", "Report", "animate", "bar_chart", "compare", "contact_sheet", "draw_clip", "draw_frame",
+    "draw_navigation", "draw_terrain", "filmstrip", "line_chart", "replay_payload",
 ]  # fmt: skip
