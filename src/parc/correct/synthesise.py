@@ -42,6 +42,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class SynthesisSettings:
+    """How new clips are made (paper, section 5.4)."""
+
     ground: Literal["boxes", "crowded", "course", "platforms"] = "boxes"
     """random boxes (the paper's iterations 1 and 2), those and narrower, higher ones over a deep floor, slices of the
     100 x 100 course (3 and 4), or chains of towers that only leaps cross"""
@@ -168,6 +170,7 @@ class SynthesisJob:
     model: str
 
     def open(self) -> Callable[[int], tuple[list[Clip], list[str]]]:
+        """Nothing to get ready."""
         return lambda unit: synthesise_unit(self.generator, unit, self.seed, self.iteration, self.settings, self.model)
 
 

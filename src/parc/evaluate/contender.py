@@ -25,6 +25,8 @@ from parc.track.train import ACTOR
 
 @dataclass(frozen=True)
 class Contender:
+    """Models of one name that are measured together."""
+
     label: str
     generator: Path | None = None
     tracker: Path | None = None

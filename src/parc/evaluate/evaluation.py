@@ -57,6 +57,8 @@ _MOST_POINTS = 1000
 
 @dataclass(frozen=True)
 class EvaluationSettings:
+    """What is measured, and on how much."""
+
     terrains: int = 100
     """of each family"""
     choice: SetChoice = field(default_factory=SetChoice)
@@ -257,6 +259,7 @@ class Evaluator:
         return {f"{c.label}: {kind}": self.hash_of(file) for c, kind, file in kinds if file is not None}
 
     def hash_of(self, file: Path) -> str:
+        """Of a model's file; read once."""
         if file not in self._hashes:
             self._hashes[file] = hash_file(file)
         return self._hashes[file]

@@ -40,6 +40,8 @@ Values = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class GeneratorTest:
+    """How a generator is measured."""
+
     candidates: int = 32
     """motions on each terrain"""
     rollout: RolloutSettings = field(default_factory=RolloutSettings)
@@ -60,6 +62,7 @@ class GeneratorTest:
 
     @property
     def all_limits(self) -> tuple[float, ...]:
+        """Time limits, s, the first one that of the table."""
         return self.limits or (self.rollout.seconds,)
 
 
@@ -73,6 +76,8 @@ BLENDS = {
 
 @dataclass(frozen=True, eq=False)
 class GroupResult:
+    """What was measured of a group of terrains."""
+
     values: dict[float, Values]
     """metrics by time limit: those of `parc.metrics`, goal (100: arrived, 0: not), seam_jerk, ahead and left (displacement, m)"""
     best: list[Clip]
@@ -195,6 +200,8 @@ def best_motions(
 
 @dataclass(frozen=True)
 class Summary:
+    """Every metric in numbers for a table."""
+
     mean: dict[str, float]
     """over all motions for which a metric has a value"""
     error: dict[str, float]
@@ -203,6 +210,7 @@ class Summary:
 
 
 def summarise(values: Values, candidates: int) -> Summary:
+    """Means over motions, and errors of these means over terrains (paper, section 7.2)."""
     mean, error, by_terrain = {}, {}, {}
     for name, column in values.items():
         rows = np.asarray(column, float).reshape(-1, candidates)
@@ -216,6 +224,7 @@ def summarise(values: Values, candidates: int) -> Summary:
 
 
 def join(parts: Sequence[Values]) -> Values:
+    """Values of several groups, one after the other."""
     return {name: [x for part in parts for x in part[name]] for name in (parts[0] if parts else {})}
 
 

@@ -115,6 +115,7 @@ class _Call:
     """A job whose items are functions."""
 
     def open(self) -> Callable[[Callable[[], Measured]], Measured]:
+        """Nothing to get ready."""
         return lambda make: make()
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RepairSettings:
+    """In metres and frames of 1/30 s; the paper has no such repair."""
+
     gravity: bool = True
     """bodies that touch nothing fall, and roots are put back beside walls"""
     walls_carry: bool = False

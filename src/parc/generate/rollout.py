@@ -42,6 +42,8 @@ from parc.terrain.terrain import Terrain, TerrainBatch
 
 @dataclass(frozen=True)
 class RolloutSettings:
+    """How motions are made along paths."""
+
     blend: Blend = field(default_factory=Blend)
     steps: int | None = None
     """sampler steps of a flow schedule; None: as trained"""
@@ -344,6 +346,7 @@ class PathRunner:
 
     @torch.no_grad()
     def run(self, seed: int, past: FrameState | None = None) -> RolloutBatch:
+        """Whole motions, until all have arrived or used up their time; `past` as for `reset`."""
         random = torch.Generator(self.progress.device).manual_seed(seed)
         self.reset(past, random)
         windows, keep = self.windows, self.settings.keep

@@ -43,6 +43,8 @@ PIECES = ("draw", "noise", "network", "objective", "update", "own")
 
 @dataclass(frozen=True)
 class StepSettings:
+    """One training step."""
+
     batch: int = 1024
     """windows a step, on each rank"""
     levels: int = 4
@@ -106,6 +108,8 @@ class _Noised(NamedTuple):
 
 
 class Trainer:
+    """Takes training steps; holds all that a step changes."""
+
     def __init__(
         self,
         generator: Generator,
@@ -207,15 +211,20 @@ class Trainer:
 
     def step(self, used: float) -> None:
         """One step at the share `used` (0..1) of the budget."""
+        # the learning rate warms up, then falls along half a cosine
         s = self.settings
         rate = s.adam.rate * min(1.0, (self.steps + 1) / s.warm_up)
         rate *= s.last_rate + (1 - s.last_rate) * 0.5 * (1 + math.cos(math.pi * min(1.0, used)))
         self.optimiser.rate.fill_(rate)
+
+        # from `own_start` on the step is another one, and is captured anew
         rolls_out = used >= s.own_start and self._own_rows > 0 and s.own_start < 1
         if self._use_graph and (self._gradient is None or rolls_out != self.rolls_out):
             self.rolls_out = rolls_out
             self._capture()
         self.rolls_out = rolls_out
+
+        # gradient of each rank, their mean, update
         if self._drops_out:  # layers draw from torch's own stream: begun anew at each step, a resumed run draws the same
             words = np.random.SeedSequence([self._seed, self.group.rank, self.steps]).generate_state(1, np.uint64)
             torch.manual_seed(int(words[0]) >> 1)
@@ -230,6 +239,7 @@ class Trainer:
 
     @property
     def is_captured(self) -> bool:
+        """Whether steps are replays of CUDA graphs."""
         return self._gradient is not None and self._gradient.is_captured
 
     def _capture(self) -> None:
@@ -268,13 +278,17 @@ class Trainer:
         return self.windows.change(patch, swept, is_random, root_height, self.random)
 
     def _noise(self, drawn: Drawn, own_past: FrameState | None) -> "_Noised":
-        """Windows with several noised copies of their futures and a little noise on their pasts."""
+        """Windows with several noised copies x_k of their futures (paper, section 3.1)."""
         s, stats, schedule, device = self.settings, self.generator.statistics, self.generator.schedule, self.device
         window = self.windows.assemble(drawn, own_past)
+
+        # noise levels, and who sees the past (paper, section 5.3)
         shape = (s.batch, s.levels)
         level = schedule.draw_levels(shape, self.random, device)
         level = torch.where(window.is_random[:, None], s.random_level + (1 - s.random_level) * level, level)
         shown = torch.rand(shape, generator=self.random, device=device) >= s.past_dropout
+
+        # x_k of the futures, and a little noise on the pasts
         clean = stats.standardise(window.future).unsqueeze(1).expand(-1, s.levels, -1, -1)
         noise = torch.randn(clean.shape, generator=self.random, device=device)
         noisy = schedule.corrupt(clean, noise, level)
@@ -324,9 +338,11 @@ class Trainer:
         return result.eval()
 
     def state(self) -> dict[str, Tensor]:
+        """Everything that a checkpoint keeps, by name."""
         return {**self.optimiser.state(), "mean": self.generator.mean, "std": self.generator.std}
 
     def restore(self, state: dict[str, Tensor], steps: int) -> None:
+        """The inverse of `state`, at a number of steps."""
         self.optimiser.restore(state)
         for part in (self.generator, self._own_window.generator):
             part.mean.copy_(state["mean"])

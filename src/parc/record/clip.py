@@ -56,6 +56,7 @@ def recorded_name(reference: Clip, stretch: Stretch) -> str:
 
 
 def mirrored_clip(clip: Clip, character: Character) -> Clip:
+    """The mirror image, with its name and history."""
     return replace(edit.mirror(clip, character), name=f"{clip.name}_m")
 
 

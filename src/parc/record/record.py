@@ -42,6 +42,8 @@ RECORDING = "recording.json"
 
 @dataclass(frozen=True)
 class RecordSettings:
+    """How clips are recorded and which recordings are kept."""
+
     attempt: AttemptSettings = field(default_factory=AttemptSettings)
     stretch: StretchSettings = field(default_factory=StretchSettings)
     accept: AcceptSettings = field(default_factory=AcceptSettings)
@@ -130,6 +132,7 @@ class RecordJob:
     settings: RecordSettings
 
     def open(self) -> Callable[[Sequence[Clip]], tuple[list[ClipOutcome], list[Clip]]]:
+        """Make the worlds."""
         simulator = Runner(self.trained, self.device, self.worlds, self.threads)
         return lambda references: record_unit(simulator, references, self.tracker, self.iteration, self.settings)
 

@@ -148,6 +148,7 @@ class _Noted(TorchFunctionMode):
         return func(*args, **kwargs)
 
     def again(self) -> list[Tensor]:
+        """The same draws, made anew."""
         return [func(*args, **kwargs) for func, args, kwargs in self._calls]
 
     def rewind(self) -> None:
