@@ -23,7 +23,7 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.read import read_clips
 from parc.errors import SettingsError
-from parc.evaluate.contender import Contender, Field
+from parc.evaluate.contender import Contender, ModelsUnderTest
 from parc.evaluate.displacement import displacement_of, spread
 from parc.evaluate.generator import (
     BLENDS,
@@ -253,9 +253,9 @@ class Evaluator:
     def _rows_of(self, family: str) -> list[int]:
         return [k for k, case in enumerate(self.cases) if case.family == family]
 
-    def model_hashes(self, field: Field) -> dict[str, str]:
+    def model_hashes(self, models: ModelsUnderTest) -> dict[str, str]:
         """Of every model, by its label."""
-        kinds = [(c, kind, getattr(c, kind)) for c in field.contenders for kind in ("generator", "tracker")]
+        kinds = [(c, kind, getattr(c, kind)) for c in models.contenders for kind in ("generator", "tracker")]
         return {f"{c.label}: {kind}": self.hash_of(file) for c, kind, file in kinds if file is not None}
 
     def hash_of(self, file: Path) -> str:
@@ -295,16 +295,16 @@ def _of_terrains(values: Values, terrains: Sequence[int], candidates: int) -> Va
     return {name: [column[row] for row in rows] for name, column in values.items()}
 
 
-def check_models(field: Field, character: Character) -> None:
+def check_models(models: ModelsUnderTest, character: Character) -> None:
     """Load every model once, so that a wrong one is refused before hours are spent on the others."""
-    for contender in field.contenders:
+    for contender in models.contenders:
         if contender.generator is not None:
             Generator.load(contender.generator, character)
         if contender.tracker is not None:
             load_actor(contender.tracker, character)
 
 
-def describe(field: Field, evaluator: Evaluator) -> dict[str, Any]:
+def describe(models: ModelsUnderTest, evaluator: Evaluator) -> dict[str, Any]:
     """What was compared, how: the head of evaluation.json."""
 
     def model(file: Path | None) -> dict[str, str] | None:
@@ -324,15 +324,15 @@ def describe(field: Field, evaluator: Evaluator) -> dict[str, Any]:
                 "sampler": evaluator.sampler_of(c.generator),
                 "tracker": model(c.tracker),
             }
-            for c in field.contenders
+            for c in models.contenders
         ],
         "paper": paper_numbers(),
     }
 
 
-def dataset_figures(field: Field, character: Character) -> list[dict[str, Any]]:
+def dataset_figures(models: ModelsUnderTest, character: Character) -> list[dict[str, Any]]:
     """Where the clips of each data set go: D_0, D_1, ... of a run."""
-    sets = [("D_0", field.start)] + [(f"D_{c.iteration}", c.dataset) for c in field.contenders if c.corrected and c.iteration]
+    sets = [("D_0", models.start)] + [(f"D_{c.iteration}", c.dataset) for c in models.contenders if c.corrected and c.iteration]
     figures = []
     for label, place in sets:
         if place is not None:

@@ -74,8 +74,8 @@ def joint_consistency(posed: Posed) -> Tensor:
 def difference_error(predicted: Tensor, recorded: Tensor, past_shown: Tensor, order: int) -> Tensor:
     """L_velocity of positions [B, K, T, N, 3] (paper, appendix D.1), or with order 2 the same of accelerations.
 
-    The seam to the past is included. The past is the same for both, so its error is zero. Differences that reach into it count only
-    where it is shown, [B, K].
+    The seam to the past is included. The past is the same for both, so its error is zero; differences that reach into it count
+    only where it is shown, [B, K].
     """
     error = functional.pad(predicted - recorded, (0, 0, 0, 0, order, 0))
     for _ in range(order):
