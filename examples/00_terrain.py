@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from parc.render import draw_terrain
 from parc.terrain import RandomBoxes, parkour_park, random_boxes, random_slice, save_terrain, signed_distance
-from parc.view import draw_terrain
 
 out = Path("out/examples")
 out.mkdir(parents=True, exist_ok=True)

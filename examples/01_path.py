@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.dataset import save_clip
-from parc.dataset.stroll import stroll
 from parc.metrics import UNITS, measure_clips
 from parc.path import NavigationGraph, plan_path, plan_random_path
+from parc.render import draw_clip, draw_navigation
 from parc.terrain import RandomBoxes, Stairs, random_boxes, stairs
-from parc.view import draw_clip, draw_navigation
 
 out = Path("out/examples")
 out.mkdir(parents=True, exist_ok=True)

@@ -8,15 +8,15 @@ from pathlib import Path
 import torch
 
 from parc.character import humanoid
-from parc.correct.select import select
+from parc.correct.select_candidates import select
 from parc.dataset import Clip, save_clip
-from parc.generate.generator import Generator
-from parc.generate.rollout import RolloutSettings, roll_out
+from parc.generate.model.motion_generator import Generator
+from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
 from parc.metrics import ClipBatch
 from parc.models import shipped_generator
 from parc.path import plan_path
+from parc.render import draw_clip
 from parc.terrain import Stairs, stairs
-from parc.view import draw_clip
 
 out = Path("out/examples")
 out.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.correct.optimise import OptimiseSettings, optimise
-from parc.dataset.stroll import stroll
+from parc.correct.correct_motions import OptimiseSettings, optimise
 from parc.metrics import measure_clips
 from parc.path import plan_path
 from parc.terrain import Stairs, stairs

@@ -6,13 +6,13 @@ python examples/04_track.py
 from dataclasses import replace
 from pathlib import Path
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.dataset.stroll import stroll
 from parc.models import shipped_tracker
 from parc.path import plan_path
+from parc.render import compare
 from parc.terrain import Terrain
 from parc.track import Runner, load_actor
-from parc.view import compare
 
 out = Path("out/examples")
 out.mkdir(parents=True, exist_ok=True)

@@ -5,11 +5,11 @@ python examples/05_export_glb.py
 
 from pathlib import Path
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.dataset import save_clip
-from parc.dataset.stroll import stroll
 from parc.path import plan_path
-from parc.physics.export import export_mjcf
+from parc.physics.mjcf_export import export_mjcf
 from parc.terrain import Stairs, stairs
 
 out = Path("out/examples")

@@ -27,17 +27,17 @@ import torch
 from parc.character import Character, humanoid
 from parc.character.inertia import centre_of_mass
 from parc.dataset.clip import Clip
-from parc.dataset.read import read_clips
+from parc.dataset.clip_reading import read_clips
 from parc.metrics import measure_clips
-from parc.metrics.batch import ClipBatch
-from parc.metrics.flight import airborne
+from parc.metrics.clip_batch import ClipBatch
+from parc.metrics.free_flight import airborne
 from parc.motion.motion import Motion
-from parc.physics.contract import Contract
-from parc.run.atomic import write_bytes_atomically
+from parc.physics.physical_contract import Contract
+from parc.run.atomic_files import write_bytes_atomically
 from parc.track.follow.runner import Runner, Trace
-from parc.track.policy import load_actor
-from parc.track.settings import TrackerSettings
-from parc.track.train import ACTOR, METRICS, TrainingPlan, train_tracker
+from parc.track.learn.policy import load_actor
+from parc.track.learn.tracker_training import ACTOR, METRICS, TrainingPlan, train_tracker
+from parc.track.tracker_settings import TrackerSettings
 
 INSIDE = Contract(self_collision=False, ball_stops=False)
 ARMS = {

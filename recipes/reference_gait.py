@@ -4,7 +4,7 @@
 
 CLIPS is a data set of retargeted takes as `parc dataset build` writes it, not hastened: each clip's source names whom it shows
 (cmu/16_11.bvh: cmu/16), its skill what. The file holds mean and covariance of 26 features of one-second windows for each
-subject and activity (`parc.metrics.people`), no motion. Printed are R and N of all takes, their own subject left out.
+subject and activity (`parc.metrics.people_statistics`), no motion. Printed are R and N of all takes, their own subject left out.
 """
 
 import argparse
@@ -12,8 +12,8 @@ import hashlib
 from pathlib import Path
 
 from parc.character import humanoid
-from parc.dataset.read import read_clips
-from parc.metrics.batch import ClipBatch, groups
+from parc.dataset.clip_reading import read_clips
+from parc.metrics.clip_batch import ClipBatch, groups
 from parc.metrics.naturalness import by_activity, score_windows
 from parc.metrics.people_from_clips import people_from_clips
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from parc.author import ForwardJump, Script, draft, forward_jump, random_scripts
-from parc.author.script import turned
+from parc.author.skill_script import turned
 from parc.character import humanoid
-from parc.mocap.anatomy import Anatomy
+from parc.mocap.subject.human_anatomy import Anatomy
 from parc.terrain.terrain import CELL
 
 ROOM = [

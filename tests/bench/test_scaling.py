@@ -8,7 +8,7 @@ import pytest
 from parc.bench.scaling import Network, Rates, bench_scaling, stage_times
 from parc.cli.main import main
 from parc.errors import SettingsError
-from parc.loop.plan import preset
+from parc.loop.loop_plan import preset
 
 PLAN = preset("gpu").plan(1)
 

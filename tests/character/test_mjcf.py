@@ -8,8 +8,8 @@ import torch
 
 from parc.character import BodyPose, Box, Capsule, Sphere, forward_kinematics, rotation
 from parc.character.character import BALL_AXES
+from parc.character.joint_coordinates import joints_to_dof
 from parc.character.mjcf import character_from_mjcf, read_mjcf
-from parc.character.pose import joints_to_dof
 from parc.errors import CharacterError
 
 

@@ -7,12 +7,12 @@ import torch
 
 from parc.character import BodyPose, Box, Sphere, forward_kinematics, humanoid, rotation
 from parc.character.character import Body, Character
-from parc.character.mirror import mirror_joint_rotations, mirror_positions
-from parc.character.pose import dof_to_joints
+from parc.character.joint_coordinates import dof_to_joints
+from parc.character.mirror_pose import mirror_joint_rotations, mirror_positions
 from parc.character.self_distance import NearPairs, self_depth, self_pairs
-from parc.motion.qpos import frames_to_qpos, state_layout
-from parc.physics.contract import Contract
-from parc.physics.model import add_character, compile_spec, new_spec
+from parc.motion.mujoco_qpos import frames_to_qpos, state_layout
+from parc.physics.mujoco_model import add_character, compile_spec, new_spec
+from parc.physics.physical_contract import Contract
 
 
 def random_pose(character, frames, seed=0, wild=1.5):

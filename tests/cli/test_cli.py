@@ -14,16 +14,16 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.cli.command import use_threads
+from parc.cli.base_command import use_threads
 from parc.cli.main import COMMANDS, main
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
-from parc.dataset.convert.native import write_native
-from parc.dataset.stroll import stroll
+from parc.dataset.convert.native_format import write_native
 from parc.errors import SettingsError
 from parc.models import shipped_generator
-from parc.path.path import TerrainPath
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 

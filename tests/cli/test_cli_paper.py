@@ -9,20 +9,20 @@ import pytest
 import torch
 
 from parc.character import humanoid
-from parc.cli.evaluate import EvaluateGenerator
+from parc.cli.evaluate_commands import EvaluateGenerator
 from parc.cli.main import main
-from parc.correct.select import SelectSettings
-from parc.correct.synthesise import SynthesisSettings
+from parc.correct.select_candidates import SelectSettings
+from parc.correct.synthesise_clips import SynthesisSettings
 from parc.dataset import Dataset, DatasetWriter
-from parc.generate.encoder import EncoderSettings
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.rollout import RolloutSettings
-from parc.generate.schedule import DdpmSchedule
-from parc.generate.train import CHECKPOINT_FILE, TrainSettings
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.noise_schedule import DdpmSchedule
+from parc.generate.model.paper_encoder import EncoderSettings
+from parc.generate.rollout.path_rollout import RolloutSettings
+from parc.generate.training.generator_training import CHECKPOINT_FILE, TrainSettings
 from parc.loop import preset
-from parc.loop.start import walks
+from parc.loop.initial_dataset import walks
 from parc.models import shipped_generator
-from parc.record.record import RecordSettings
+from parc.record.record_clips import RecordSettings
 from parc.run.checkpoint import load_checkpoint
 from parc.terrain import Terrain, save_terrain
 

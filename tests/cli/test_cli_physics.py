@@ -14,13 +14,13 @@ from parc.character.humanoid import humanoid
 from parc.cli.main import main
 from parc.dataset import Dataset, DatasetWriter, load_clip, save_clip
 from parc.dataset.clip import Clip
-from parc.dataset.convert.native import write_native
+from parc.dataset.convert.native_format import write_native
 from parc.motion.motion import Motion
-from parc.physics.model import sealed_contract
+from parc.physics.mujoco_model import sealed_contract
 from parc.terrain import save_terrain
 from parc.terrain.terrain import Terrain
-from parc.track.policy import TrackerPolicy, save_actor
-from parc.track.settings import TrackerSettings
+from parc.track.learn.policy import TrackerPolicy, save_actor
+from parc.track.tracker_settings import TrackerSettings
 
 FRAMES = 70
 

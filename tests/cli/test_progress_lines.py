@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from parc.cli.command import progress
+from parc.cli.base_command import progress
 from parc.cli.progress_lines import ProgressLines
 
 

@@ -10,26 +10,26 @@ from typing import Any
 import pytest
 import torch
 
+from parc.author.procedural_walk import StrollSettings, stroll
 from parc.character import humanoid
-from parc.correct.optimise import OptimiseSettings
-from parc.correct.synthesise import SynthesisSettings, synthesise
-from parc.dataset.store import Dataset
-from parc.dataset.stroll import StrollSettings, stroll
+from parc.correct.correct_motions import OptimiseSettings
+from parc.correct.synthesise_clips import SynthesisSettings, synthesise
+from parc.dataset.dataset_store import Dataset
 from parc.errors import PathError
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.generate.rollout import RolloutSettings
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.loop.ledger import dataset_files, hash_file
-from parc.path.path import TerrainPath
-from parc.physics.model import sealed_contract
-from parc.record.accept import AcceptSettings
-from parc.record.attempt import AttemptSettings
-from parc.record.record import RecordSettings, record_dataset
-from parc.record.stretch import StretchSettings
-from parc.run.workers import LOCAL, WorkersState, workers_at
+from parc.path.terrain_path import TerrainPath
+from parc.physics.mujoco_model import sealed_contract
+from parc.record.accept_recording import AcceptSettings
+from parc.record.choose_segments import StretchSettings
+from parc.record.record_clips import RecordSettings, record_dataset
+from parc.record.tracking_attempts import AttemptSettings
+from parc.run.work_items import LOCAL, WorkersState, workers_at
 from parc.terrain.terrain import Terrain
-from parc.track.policy import TrackerPolicy, save_actor
-from parc.track.settings import TrackerSettings
+from parc.track.learn.policy import TrackerPolicy, save_actor
+from parc.track.tracker_settings import TrackerSettings
 
 pytestmark = pytest.mark.xdist_group("ray")
 UNITS = 8

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 from parc.errors import ParcError
-from parc.run.workers import workers_at
+from parc.run.work_items import workers_at
 
 
 class Squares:

@@ -11,25 +11,25 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from parc.author.procedural_walk import stroll
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
-from parc.dataset.stroll import stroll
-from parc.generate.flat import AdamSettings
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PAST_FRAMES, PrefixSettings
-from parc.generate.table import FrameTable
-from parc.generate.trainer import StepSettings, Trainer
-from parc.generate.window import WindowSampler, WindowSettings
-from parc.path.path import TerrainPath
+from parc.generate.data.frame_table import FrameTable
+from parc.generate.data.training_windows import WindowSampler, WindowSettings
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PAST_FRAMES, PrefixSettings
+from parc.generate.training.flat_adamw import AdamSettings
+from parc.generate.training.training_step import GeneratorTrainer, StepSettings
+from parc.path.terrain_path import TerrainPath
 from parc.run import distributed
 from parc.run.checkpoint import save_checkpoint
 from parc.terrain.terrain import Terrain
-from parc.track.network import initialise
-from parc.track.policy import TrackerPolicy, log_probability
-from parc.track.ppo import PPO
-from parc.track.reference import build_library
-from parc.track.restart import Restart, RestartSettings
-from parc.track.settings import TrackerSettings
+from parc.track.env.episode_restart import Restart, RestartSettings
+from parc.track.env.reference_library import build_library
+from parc.track.learn.mlp_network import initialise
+from parc.track.learn.policy import TrackerPolicy, log_probability
+from parc.track.learn.ppo import PPO
+from parc.track.tracker_settings import TrackerSettings
 
 RANKS, STEPS, ITERATIONS, WORLDS = 2, 20, 12, 8
 BODY = humanoid()
@@ -40,7 +40,7 @@ def make_walk() -> Clip:
     return stroll(Terrain.flat((30, 30)), path)
 
 
-class BothRanks(Trainer):
+class BothRanks(GeneratorTrainer):
     """The windows of all ranks in one step."""
 
     streams: list[torch.Generator]
@@ -68,7 +68,7 @@ def train_generator(group: distributed.Group) -> dict[str, Tensor]:
     settings = StepSettings(batch=8, levels=2, warm_up=5, own_start=0.5, statistics_windows=50, adam=AdamSettings(rate=1e-3))
     table = FrameTable.build([make_walk()], BODY, PAST_FRAMES + WindowSettings().future, "cpu", True, 0.5)
     sampler = WindowSampler(table, generator.layout, generator.settings.grid, WindowSettings())
-    kind = BothRanks if group.world_size == 1 else Trainer
+    kind = BothRanks if group.world_size == 1 else GeneratorTrainer
     trainer = kind(generator, sampler, settings, group, seed=0)
     trainer.fit_statistics()
     curve = []

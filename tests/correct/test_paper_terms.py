@@ -6,18 +6,18 @@ import pytest
 import torch
 
 from parc.character import humanoid, rotation, surface_points, world_points
-from parc.correct.optimise import Correction, OptimiseSettings, optimise
-from parc.correct.synthesise import SynthesisSettings, synthesise_unit
+from parc.correct.correct_motions import Correction, OptimiseSettings, optimise
+from parc.correct.synthesise_clips import SynthesisSettings, synthesise_unit
 from parc.dataset.clip import Clip
-from parc.generate.feature import FeatureLayout, Statistics
-from parc.generate.frame import CanonicalFrame, FrameState
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.generate.rollout import RolloutSettings
-from parc.metrics.batch import ClipBatch
-from parc.motion.edit import hesitation_frames
+from parc.generate.model.canonical_frame import CanonicalFrame, FrameState
+from parc.generate.model.feature_layout import FeatureLayout, Statistics
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.rollout.path_rollout import RolloutSettings
+from parc.metrics.clip_batch import ClipBatch
 from parc.motion.motion import Motion
-from parc.terrain.procedural import RandomBoxes
+from parc.motion.motion_edits import hesitation_frames
+from parc.terrain.procedural_terrain import RandomBoxes
 from parc.terrain.terrain import Terrain
 
 BODY = humanoid()

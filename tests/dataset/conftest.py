@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from parc.character import Character, humanoid
-from parc.character.pose import dof_to_joints
+from parc.character.joint_coordinates import dof_to_joints
 from parc.character.rotation import from_exp
 from parc.dataset import Clip, Provenance
 from parc.motion import Motion

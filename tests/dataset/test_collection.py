@@ -8,7 +8,7 @@ import torch
 
 from parc.character import humanoid
 from parc.dataset import Dataset, DatasetWriter, card_markdown, data_card, merge
-from parc.dataset.entry import ClipEntry
+from parc.dataset.clip_entry import ClipEntry
 from parc.errors import DatasetError
 
 

@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.dataset.clip import Clip
-from parc.dataset.stroll import stroll
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.loop.iterate import RUN
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.loop.ledger import Ledger, Stage
-from parc.path.path import TerrainPath
-from parc.physics.model import sealed_contract
-from parc.run.atomic import write_bytes_atomically
+from parc.loop.run_iterations import RUN
+from parc.path.terrain_path import TerrainPath
+from parc.physics.mujoco_model import sealed_contract
+from parc.run.atomic_files import write_bytes_atomically
 from parc.terrain.terrain import Terrain
-from parc.track.policy import TrackerPolicy, save_actor
-from parc.track.settings import PolicySettings, TrackerSettings
+from parc.track.learn.policy import TrackerPolicy, save_actor
+from parc.track.tracker_settings import PolicySettings, TrackerSettings
 
 
 def save_generator(file: Path, seed: int = 0) -> Path:

@@ -11,9 +11,9 @@ from parc.cli.set_options import SetOptions
 from parc.errors import SettingsError
 from parc.evaluate.terrain_families import FAMILIES, Family
 from parc.evaluate.terrain_sets import SETS, SetChoice, TestCase, case_stream, families_of, set_case, set_cases, set_title
-from parc.evaluate.traverse import traverse_case
+from parc.evaluate.traverse_measurement import traverse_case
 from parc.path import NavigationGraph
-from parc.traverse.route import ends_of
+from parc.plan.least_effort_route import ends_of
 
 PUBLISHED = {
     ("development", "boxes"): "e51e98066862",

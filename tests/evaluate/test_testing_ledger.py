@@ -8,16 +8,16 @@ import pytest
 
 from parc import __version__
 from parc.character import humanoid
-from parc.cli.evaluate import Evaluate, EvaluateGenerator
+from parc.cli.evaluate_commands import Evaluate, EvaluateGenerator
 from parc.cli.main import main
 from parc.cli.set_options import command_line
-from parc.evaluate.contender import Contender
-from parc.evaluate.evaluation import EvaluationSettings, Evaluator
-from parc.evaluate.generator import GeneratorTest
+from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator
+from parc.evaluate.generator_measurement import GeneratorTest
+from parc.evaluate.models_under_test import Contender
 from parc.evaluate.terrain_families import Family
 from parc.evaluate.terrain_sets import SetChoice
 from parc.evaluate.testing_ledger import noted_test_run, source_version
-from parc.evaluate.tracker import TrackerTest
+from parc.evaluate.tracker_measurement import TrackerTest
 from parc.loop.ledger import hash_file
 
 SMALL = ["--terrains", "2", "--candidates", "2", "--limit", "0.6", "--trials", "1", "--episodes", "1"]

@@ -10,22 +10,22 @@ import numpy as np
 import torch
 from mutations import Mutation, by_arrays, by_bytes, by_gltf, by_header, by_json, by_pickle, by_words
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.dataset import Dataset, DatasetWriter, load_clip, save_clip
-from parc.dataset.stroll import stroll
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.loop.admit import read_admission
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.loop.admit_clips import read_admission
 from parc.loop.ledger import Ledger
-from parc.loop.progress import read_progress, read_run
-from parc.mocap.naming import load_naming
-from parc.mocap.read import ReadSettings, read_take
-from parc.mocap.shortlist import read_shortlist
+from parc.loop.run_progress import read_progress, read_run
+from parc.mocap.make.take_shortlist import read_shortlist
+from parc.mocap.read.joint_naming import load_naming
+from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.path import TerrainPath, load_path, save_path
 from parc.terrain import Terrain, load_terrain, save_terrain
-from parc.track.mirror import Symmetry
-from parc.track.policy import Actor, Normalizer, load_actor, save_actor
-from parc.track.settings import TrackerSettings
+from parc.track.learn.policy import Actor, Normalizer, load_actor, save_actor
+from parc.track.learn.policy_symmetry import Symmetry
+from parc.track.tracker_settings import TrackerSettings
 
 Read = Callable[[Path], object]
 
@@ -130,11 +130,11 @@ def _models(folder: Path) -> list[Kind]:
     Generator(character, GeneratorSettings(network=PrefixSettings(16, 1, 2, 16))).save(folder / "generator.safetensors")
     settings = TrackerSettings.small()
     settings = replace(settings, policy=replace(settings.policy, hidden=(8,)))
-    from parc.track.anatomy import Anatomy
-    from parc.track.layout import ObservationLayout
-    from parc.track.network import MLP
+    from parc.track.env.body_tables import BodyTables
+    from parc.track.env.observation_layout import ObservationLayout
+    from parc.track.learn.mlp_network import MLP
 
-    anatomy = Anatomy(character, "cpu")
+    anatomy = BodyTables(character, "cpu")
     layout = ObservationLayout(anatomy, settings.observation)
     network = MLP(layout.size, settings.policy.hidden, character.num_dof, settings.policy.activation)
     actor = Actor(Normalizer(layout.size), network, Symmetry(anatomy, layout, settings.observation))

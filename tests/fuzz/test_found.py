@@ -15,23 +15,23 @@ import numpy as np
 import pytest
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.correct.synthesise import unit_notes
+from parc.correct.synthesise_clips import unit_notes
 from parc.dataset import Clip, Dataset, import_folder, load_clip, save_clip
 from parc.dataset.convert import array_file
-from parc.dataset.ground import flat_ground
-from parc.dataset.stroll import stroll
+from parc.dataset.flat_terrain import flat_ground
 from parc.errors import FormatError, MotionError, ParcError
-from parc.evaluate.part import PartStore
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.loop.admit import read_admission
-from parc.mocap.read import read_take
-from parc.mocap.report import row_notes
+from parc.evaluate.result_cache import PartStore
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.loop.admit_clips import read_admission
+from parc.mocap.make.build_report import row_notes
+from parc.mocap.read.read_take import read_take
 from parc.path import TerrainPath
-from parc.record.record import RecordSettings, _claim, _unit_notes
-from parc.run.agree import agree
+from parc.record.record_clips import RecordSettings, _claim, _unit_notes
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.settings_guard import agree
 from parc.terrain import Terrain, load_terrain
 
 SECONDS = 5.0
@@ -132,7 +132,7 @@ def test_what_no_one_thought_of_ends_one_file_and_not_the_import(
     walk: Clip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fault of the program itself in one reader."""
-    from parc.dataset import folder as module
+    from parc.dataset import folder_import as module
 
     def read(path: Path, character: object) -> Clip:
         if path.stem == "b":

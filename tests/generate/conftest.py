@@ -1,15 +1,15 @@
 import pytest
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import Box, Character, Sphere, humanoid
 from parc.character.character import BALL_AXES, Body, Joint
-from parc.dataset.stroll import stroll
-from parc.generate.feature import FeatureLayout
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.generate.table import FrameTable
-from parc.generate.window import WindowSampler, WindowSettings
-from parc.path.path import TerrainPath
+from parc.generate.data.frame_table import FrameTable
+from parc.generate.data.training_windows import WindowSampler, WindowSettings
+from parc.generate.model.feature_layout import FeatureLayout
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.heightmap import HeightmapGrid
 from parc.terrain.terrain import Terrain
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch._dynamo.utils import counters
 from torch.nn import functional
 
-from parc.generate import network
-from parc.generate.attention import attend_frames, attend_in_parts, kernel_applies
+from parc.generate.model import prefix_transformer
+from parc.generate.model.frame_attention import attend_frames, attend_in_parts, kernel_applies
 
 CUDA = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if CUDA else "cpu")
@@ -17,7 +17,7 @@ PAST = 2
 
 @pytest.fixture(scope="module")
 def attend(triton_module):
-    return triton_module("parc.generate.attention_kernel").attend_on_gpu
+    return triton_module("parc.generate.model.attention_kernel").attend_on_gpu
 
 
 def arguments(batch: int, shown: list[bool], heads: int, size: int, frames: int, prefix: int, seed: int = 0):
@@ -99,7 +99,7 @@ def test_the_operator_in_compiled_sampling(tiny_generator, random, monkeypatch):
     windows = []
     counters.clear()
     for by_operator, is_fused in ((False, False), (True, False), (True, True)):
-        monkeypatch.setattr(network, "kernel_applies", lambda *_, answer=by_operator: answer)
+        monkeypatch.setattr(prefix_transformer, "kernel_applies", lambda *_, answer=by_operator: answer)
         if is_fused:
             generator.fuse("aot_eager")
         windows.append(generator.sample_window(past, heightmap, target, noise))

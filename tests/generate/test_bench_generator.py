@@ -7,9 +7,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from parc.bench.generator import window_flops
 from parc.character import humanoid
-from parc.generate.blend import DEFAULT_BLEND
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
+from parc.generate.model.blended_denoising import DEFAULT_BLEND
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
 
 
 def test_flops_agree_with_a_counter():

@@ -8,12 +8,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from parc.character import humanoid
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.generate.rollout import PathRunner, RolloutSettings
-from parc.generate.trainer import StepSettings, Trainer
-from parc.path.follow import PathBatch
-from parc.path.path import TerrainPath
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
+from parc.generate.training.training_step import GeneratorTrainer, StepSettings
+from parc.path.path_batch import PathBatch
+from parc.path.terrain_path import TerrainPath
 from parc.run import distributed
 from parc.terrain.terrain import Terrain, TerrainBatch
 
@@ -48,7 +48,7 @@ def test_the_net_catches():
 def test_training_step(windows, rolls_out):
     torch.manual_seed(0)
     generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32)))
-    trainer = Trainer(
+    trainer = GeneratorTrainer(
         generator, windows, StepSettings(batch=4, levels=2, statistics_windows=64), distributed.setup("cpu"), seed=0
     )
     trainer.fit_statistics()

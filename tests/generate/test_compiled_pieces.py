@@ -8,16 +8,16 @@ import torch
 from torch._dynamo import register_backend
 
 from parc.character import humanoid, kinematics
-from parc.generate.feature import FeatureLayout
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.generate.objective import FastObjective
-from parc.generate.rollout import PathRunner, RolloutSettings
-from parc.generate.table import FrameTable
-from parc.generate.trainer import StepSettings, Trainer
-from parc.generate.window import WindowSampler, WindowSettings
-from parc.path.follow import PathBatch
-from parc.path.path import TerrainPath
+from parc.generate.data.frame_table import FrameTable
+from parc.generate.data.training_windows import WindowSampler, WindowSettings
+from parc.generate.model.feature_layout import FeatureLayout
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
+from parc.generate.training.training_objective import FastObjective
+from parc.generate.training.training_step import GeneratorTrainer, StepSettings
+from parc.path.path_batch import PathBatch
+from parc.path.terrain_path import TerrainPath
 from parc.run import distributed
 from parc.run.compile_traced import TracedFunction
 from parc.terrain.terrain import Terrain, TerrainBatch
@@ -97,7 +97,7 @@ def test_what_is_compiled_of_training_does_not_depend_on_the_size_of_the_data(wa
         table = FrameTable.build([clip], humanoid(), 15, "cpu")
         sampler = WindowSampler(table, generator.layout, generator.settings.grid, WindowSettings())
         step = StepSettings(batch=4, levels=2, own_start=0.0, statistics_windows=64)
-        trainer = Trainer(generator, sampler, step, distributed.setup("cpu"), 0)
+        trainer = GeneratorTrainer(generator, sampler, step, distributed.setup("cpu"), 0)
         trainer.fit_statistics()
         trainer.fuse("notes_shapes", ("draw", "noise", "objective"))
         window = trainer._own_window
@@ -134,7 +134,7 @@ def test_generated_code_takes_the_same_training_steps(windows):
         network = PrefixSettings(width=32, layers=1, heads=2, hidden=32)
         step = StepSettings(batch=4, levels=2, own_start=0.0, statistics_windows=64)
         generator = Generator(humanoid(), GeneratorSettings(network=network))
-        trainer = Trainer(generator, windows, step, distributed.setup("cpu"), 0, use_compile=compiled)
+        trainer = GeneratorTrainer(generator, windows, step, distributed.setup("cpu"), 0, use_compile=compiled)
         trainer.fit_statistics()
         for _ in range(2):
             trainer.step(0.5)

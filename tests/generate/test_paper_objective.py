@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from parc.character import humanoid
-from parc.generate.feature import FeatureLayout, Statistics
-from parc.generate.objective import FastObjective, PaperObjective
-from parc.generate.window import WindowBatch, WindowSampler
+from parc.generate.data.training_windows import WindowBatch, WindowSampler
+from parc.generate.model.feature_layout import FeatureLayout, Statistics
+from parc.generate.training.training_objective import FastObjective, PaperObjective
 
 Objective = FastObjective | PaperObjective
 OBJECTIVES = pytest.mark.parametrize("objective", [FastObjective(), PaperObjective()], ids=["fast", "paper"])

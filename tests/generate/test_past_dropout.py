@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from parc.character import humanoid
-from parc.generate.encoder import EncoderSettings
-from parc.generate.flat import AdamSettings
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PrefixSettings
-from parc.generate.objective import PaperObjective
-from parc.generate.table import FrameTable
-from parc.generate.train import TrainSettings
-from parc.generate.trainer import StepSettings, Trainer
-from parc.generate.window import WindowSampler, WindowSettings
+from parc.generate.data.frame_table import FrameTable
+from parc.generate.data.training_windows import WindowSampler, WindowSettings
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.paper_encoder import EncoderSettings
+from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.training.flat_adamw import AdamSettings
+from parc.generate.training.generator_training import TrainSettings
+from parc.generate.training.training_objective import PaperObjective
+from parc.generate.training.training_step import GeneratorTrainer, StepSettings
 from parc.run import distributed
 
 FAST = GeneratorSettings(network=PrefixSettings(width=32, layers=2, heads=2, hidden=32))
@@ -24,7 +24,7 @@ RECIPES = pytest.mark.parametrize(
 )
 
 
-def make_trainer(generator: GeneratorSettings, step: StepSettings, table: FrameTable) -> Trainer:
+def make_trainer(generator: GeneratorSettings, step: StepSettings, table: FrameTable) -> GeneratorTrainer:
     torch.manual_seed(0)
     model = Generator(humanoid(), generator)
     for name, weight in model.network.named_parameters():
@@ -32,7 +32,7 @@ def make_trainer(generator: GeneratorSettings, step: StepSettings, table: FrameT
             torch.nn.init.normal_(weight, std=0.5)
     step = replace(step, statistics_windows=100, own_start=1.0)
     windows = WindowSampler(table, model.layout, generator.grid, WindowSettings())
-    trainer = Trainer(model, windows, step, distributed.setup("cpu"), seed=0)
+    trainer = GeneratorTrainer(model, windows, step, distributed.setup("cpu"), seed=0)
     trainer.fit_statistics()
     return trainer
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.cli.main import main
-from parc.dataset.convert.load import save_clip
-from parc.dataset.stroll import stroll
-from parc.generate.train import CHECKPOINT_FILE
-from parc.path.path import TerrainPath
+from parc.dataset.convert.clip_files import save_clip
+from parc.generate.training.generator_training import CHECKPOINT_FILE
+from parc.path.terrain_path import TerrainPath
 from parc.run.checkpoint import load_checkpoint
 from parc.terrain.terrain import Terrain
 

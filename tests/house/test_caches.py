@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from parc.character import humanoid, kinematics, mirror, pose, self_distance
-from parc.motion import qpos
+from parc.character import humanoid, joint_coordinates, kinematics, mirror_pose, self_distance
+from parc.motion import mujoco_qpos
 from parc.terrain import heightmap
 
 SRC = Path(__file__).parents[2] / "src" / "parc"
@@ -49,9 +49,9 @@ def test_a_forgetful_cache_is_told_from_others() -> None:
         lambda k: kinematics._levels(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).back,
         lambda k: kinematics._tree(replace(humanoid(), name=f"h{k}"), CPU)[0],
         lambda k: self_distance._tables(replace(humanoid(), name=f"h{k}"), ((2, 5),), CPU, torch.float32).turn,
-        lambda k: pose._kinds(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).balls,
-        lambda k: mirror._swap(replace(humanoid(), name=f"h{k}"), CPU),
-        lambda k: qpos._tables(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).ball_dof,
+        lambda k: joint_coordinates._kinds(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).balls,
+        lambda k: mirror_pose._swap(replace(humanoid(), name=f"h{k}"), CPU),
+        lambda k: mujoco_qpos._tables(replace(humanoid(), name=f"h{k}"), CPU, torch.float32).ball_dof,
         lambda k: heightmap.grid_points(heightmap.HeightmapGrid(x=(0.0, 1.0 + k)), CPU),
     ],
     ids=["levels", "tree", "self_distance", "kinds", "swap", "tables", "grid_points"],

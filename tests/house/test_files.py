@@ -67,5 +67,6 @@ def test_the_places_in_the_table_of_the_paper_are_there() -> None:
 
 
 def test_a_place_that_is_not_there_is_found() -> None:
-    text = "`loop/nowhere.py` `Loop`, `loop/plan.py` `IterationPlan.paper`, `LoopSettings.unheard`, `loop/guard.py` `judge_clips`"
-    assert wrong_places(text) == ["loop/nowhere.py", "loop/plan.py: LoopSettings.unheard"]
+    text = "`loop/nowhere.py` `Loop`, `loop/loop_plan.py` `IterationPlan.paper`, `LoopSettings.unheard`, "
+    text += "`loop/admission_rules.py` `judge_clips`"
+    assert wrong_places(text) == ["loop/nowhere.py", "loop/loop_plan.py: LoopSettings.unheard"]

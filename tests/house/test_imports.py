@@ -5,8 +5,8 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
-    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "author", "generate",
-    "correct", "physics", "track", "record", "traverse", "loop", "evaluate", "live", "bench", "view", "cli",
+    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "vary", "author",
+    "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "bench", "render", "report", "studio", "cli",
 ]  # fmt: skip
 
 
@@ -40,5 +40,5 @@ def test_a_stage_imports_only_stages_before_it() -> None:
 
 def test_the_road_is_told_from_a_wrong_turn(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("from parc.cli import main\nimport parc.view.raster\n")
-    assert imported_stages(wrong) == {"cli", "view"}
+    wrong.write_text("from parc.cli import main\nimport parc.render.raster\n")
+    assert imported_stages(wrong) == {"cli", "render"}

@@ -11,36 +11,36 @@ import pytest
 import torch
 
 from parc.character import humanoid, surface_points
-from parc.correct.optimise import OptimiseSettings
-from parc.correct.select import SelectSettings
-from parc.correct.synthesise import SynthesisSettings
-from parc.evaluate.evaluation import EvaluationSettings
-from parc.evaluate.generator import BLENDS, GeneratorTest
+from parc.correct.correct_motions import OptimiseSettings
+from parc.correct.select_candidates import SelectSettings
+from parc.correct.synthesise_clips import SynthesisSettings
+from parc.evaluate.evaluation_job import EvaluationSettings
+from parc.evaluate.generator_measurement import BLENDS, GeneratorTest
 from parc.evaluate.terrain_sets import set_cases
-from parc.generate.encoder import EncoderSettings
-from parc.generate.generator import GeneratorSettings
-from parc.generate.network import PAST_FRAMES
-from parc.generate.objective import PaperObjective
-from parc.generate.rollout import RolloutSettings
-from parc.generate.schedule import DdpmSchedule
-from parc.generate.table import FPS
-from parc.generate.train import TrainSettings
-from parc.generate.window import WindowSettings
+from parc.generate.data.frame_table import FPS
+from parc.generate.data.training_windows import WindowSettings
+from parc.generate.model.motion_generator import GeneratorSettings
+from parc.generate.model.noise_schedule import DdpmSchedule
+from parc.generate.model.paper_encoder import EncoderSettings
+from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.generate.rollout.path_rollout import RolloutSettings
+from parc.generate.training.generator_training import TrainSettings
+from parc.generate.training.training_objective import PaperObjective
 from parc.loop import preset
 from parc.metrics.jerk import LIMIT
-from parc.motion.edit import HESITATION_DISTANCE, HESITATION_FRAMES
-from parc.path.cost import CostSettings
-from parc.path.endpoint import EndpointSettings
-from parc.path.graph import GraphSettings
-from parc.physics.contract import Contract
-from parc.record.attempt import AttemptSettings
-from parc.record.record import RecordSettings
+from parc.motion.motion_edits import HESITATION_DISTANCE, HESITATION_FRAMES
+from parc.path.edge_cost import CostSettings
+from parc.path.navigation_graph import GraphSettings
+from parc.path.path_endpoints import EndpointSettings
+from parc.physics.physical_contract import Contract
+from parc.record.record_clips import RecordSettings
+from parc.record.tracking_attempts import AttemptSettings
 from parc.terrain import RandomBoxes, RandomWalks, Terrain
-from parc.terrain.course import parkour_park
 from parc.terrain.heightmap import HeightmapGrid, relative_heightmap
+from parc.terrain.parkour_course import parkour_park
 from parc.terrain.terrain import CELL
-from parc.track.settings import PPOSettings, TrackerSettings
-from parc.track.terminate import TerminationSettings
+from parc.track.env.termination import TerminationSettings
+from parc.track.tracker_settings import PPOSettings, TrackerSettings
 
 Row = tuple[str, str, Callable[[], Any], Any]
 TRAINING, TRACKER = TrainSettings.paper, TrackerSettings.paper

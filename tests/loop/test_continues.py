@@ -14,11 +14,11 @@ from torch import Tensor
 
 from parc.character import humanoid
 from parc.dataset import Dataset
-from parc.generate.generator import Generator
+from parc.generate.model.motion_generator import Generator
 from parc.loop import IterationPlan, RunSources, preset, run_loop
 from parc.loop.ledger import hash_file
 from parc.run.checkpoint import load_checkpoint
-from parc.track.followed import shares_followed
+from parc.track.follow.tracked_share import shares_followed
 
 LITTLE = 2e-3
 """learning rate of the first iteration: a few steps of it do not lead far from the models it began with"""

@@ -12,32 +12,32 @@ import pytest
 import torch
 
 from parc.character import humanoid
-from parc.character.surface import min_per_body
+from parc.character.body_surface import min_per_body
 from parc.cli.main import main
-from parc.correct.optimise import OptimiseSettings
-from parc.correct.select import SelectSettings
-from parc.correct.synthesise import SynthesisSettings, make_crossing
+from parc.correct.correct_motions import OptimiseSettings
+from parc.correct.select_candidates import SelectSettings
+from parc.correct.synthesise_clips import SynthesisSettings, make_crossing
 from parc.dataset import Clip, Dataset
 from parc.errors import SettingsError
-from parc.generate.encoder import EncoderSettings
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.objective import PaperObjective
-from parc.generate.rollout import RolloutSettings, roll_out
-from parc.generate.schedule import DdpmSchedule
-from parc.generate.train import CHECKPOINT_FILE, TrainSettings
-from parc.generate.trainer import StepSettings
-from parc.generate.window import WindowSettings
+from parc.generate.data.training_windows import WindowSettings
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.noise_schedule import DdpmSchedule
+from parc.generate.model.paper_encoder import EncoderSettings
+from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
+from parc.generate.training.generator_training import CHECKPOINT_FILE, TrainSettings
+from parc.generate.training.training_objective import PaperObjective
+from parc.generate.training.training_step import StepSettings
 from parc.loop import GuardSettings, LoopSettings, preset, run_loop
-from parc.loop.plan import TrackerPlan
-from parc.loop.progress import read_progress
-from parc.loop.report import gather_report
+from parc.loop.loop_plan import TrackerPlan
+from parc.loop.loop_report import gather_report
+from parc.loop.run_progress import read_progress
 from parc.metrics import ClipBatch, measure_clips
 from parc.models import shipped_generator, shipped_tracker
-from parc.record.record import RecordSettings
+from parc.record.record_clips import RecordSettings
 from parc.run.checkpoint import load_checkpoint, read_description
-from parc.track.settings import TrackerSettings
-from parc.track.terminate import TerminationSettings
-from parc.track.train import CHECKPOINT
+from parc.track.env.termination import TerminationSettings
+from parc.track.learn.tracker_training import CHECKPOINT
+from parc.track.tracker_settings import TrackerSettings
 
 NETWORK = GeneratorSettings(network=EncoderSettings(32, 1, 2, 32, dropout=0.1), schedule=DdpmSchedule(21, 5), encoding="exp")
 NEVER = TerminationSettings(root_distance=1e3, root_angle=1e3, body_distance=1e3, longest=10.0)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from parc.author.procedural_walk import StrollSettings, stroll
 from parc.character import humanoid, rotation
 from parc.dataset.clip import Clip
-from parc.dataset.store import Dataset
-from parc.dataset.stroll import StrollSettings, stroll
+from parc.dataset.dataset_store import Dataset
 from parc.models import shipped_motions
-from parc.path.path import TerrainPath
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 BODY = humanoid()

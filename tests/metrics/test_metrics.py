@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid, rotation, surface_points, world_points
-from parc.character.pose import dof_to_joints
+from parc.character.joint_coordinates import dof_to_joints
 from parc.dataset.clip import Clip
-from parc.dataset.stroll import stroll
 from parc.metrics import ClipBatch, mean_of, measure, measure_clips
-from parc.metrics.distribution import diversity, frechet_distance, window_features
-from parc.metrics.flight import GRAVITY, airborne, flight, unsupported, veer
+from parc.metrics.free_flight import GRAVITY, airborne, flight, unsupported, veer
 from parc.metrics.jerk import LIMIT, high_jerk_frames, jerk, seam_jerk_ratio
+from parc.metrics.motion_distance import diversity, frechet_distance, window_features
 from parc.motion.motion import Motion
-from parc.path.path import TerrainPath
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 BODY = humanoid()

@@ -12,16 +12,16 @@ from parc.character import humanoid
 from parc.cli.main import main
 from parc.dataset import save_clip
 from parc.dataset.clip import Clip, Provenance
-from parc.dataset.edit import mirror
+from parc.dataset.clip_edits import mirror
 from parc.errors import DatasetError, FormatError
 from parc.metrics import ClipBatch, measure_clips
 from parc.metrics.body_signals import signals_of
+from parc.metrics.clip_subject import NOBODY, subject_of
 from parc.metrics.gait_windows import FEATURES, LABELS, RUN, WALK, gait_windows
 from parc.metrics.naturalness import UNITS, by_activity, measure_naturalness, score_windows
-from parc.metrics.people import FARTHEST, SHRINKAGE, People, people
 from parc.metrics.people_from_clips import people_from_clips
-from parc.metrics.pooled import Pool
-from parc.metrics.subject import NOBODY, subject_of
+from parc.metrics.people_statistics import FARTHEST, SHRINKAGE, People, people
+from parc.metrics.pooled_gait import Pool
 
 from .conftest import at_double_speed, backwards, bent, changed, crouched, with_stiff_arms
 

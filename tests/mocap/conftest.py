@@ -8,11 +8,11 @@ import pytest
 import torch
 from scipy.spatial.transform import Rotation
 
+from parc.author.procedural_walk import stroll
 from parc.character import Character, humanoid, rotation
 from parc.dataset.clip import Clip
-from parc.dataset.stroll import stroll
-from parc.mocap.source import SourceMotion
-from parc.path.path import TerrainPath
+from parc.mocap.read.source_motion import SourceMotion
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "mocap"

@@ -9,8 +9,8 @@ from parc.character import Character
 from parc.cli.main import main
 from parc.dataset import load_clip
 from parc.dataset.clip import Clip
-from parc.dataset.store import Dataset, DatasetWriter
-from parc.mocap.quality import UNITS, Quality
+from parc.dataset.dataset_store import Dataset, DatasetWriter
+from parc.mocap.make.mocap_quality import UNITS, Quality
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_bad_input_is_one_sentence(walks: Path, tmp_path: Path, capsys, words: l
 
 
 def test_a_warning_that_many_rows_share_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from parc.cli.dataset import Build
+    from parc.cli.dataset_commands import Build
 
     warnings = {"a": ["rest pose"], "b": ["rest pose", "falls as if at 76 fps"]}
     result = {

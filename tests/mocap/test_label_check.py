@@ -6,9 +6,9 @@ import torch
 
 from parc.character import Character
 from parc.dataset.clip import Clip
-from parc.mocap.anatomy import Anatomy
-from parc.mocap.label_check import LabelScore, check_labels, score_labels
-from parc.mocap.touch import label_touching
+from parc.mocap.contact.label_check import LabelScore, check_labels, score_labels
+from parc.mocap.contact.label_touching_bodies import label_touching
+from parc.mocap.subject.human_anatomy import Anatomy
 
 
 def test_scores_are_counted_by_hand() -> None:

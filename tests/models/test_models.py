@@ -8,18 +8,18 @@ import pytest
 import torch
 
 from parc import models
+from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.dataset.store import Dataset
-from parc.dataset.stroll import stroll
+from parc.dataset.dataset_store import Dataset
 from parc.errors import ParcError
-from parc.generate.generator import Generator
-from parc.generate.rollout import RolloutSettings, roll_out
-from parc.metrics.measure import measure_clips
+from parc.generate.model.motion_generator import Generator
+from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
+from parc.metrics.clip_measures import measure_clips
 from parc.models import FOLDER, HASHES, published_hashes, shipped_generator, shipped_motions, shipped_tracker
-from parc.path.path import TerrainPath
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 from parc.track.follow.runner import Runner
-from parc.track.policy import load_actor
+from parc.track.learn.policy import load_actor
 
 GROUND = Terrain.flat((16, 8))
 ROUTE = TerrainPath(torch.tensor([[0.8, 1.2, 0.0], [5.2, 1.2, 0.0]]))

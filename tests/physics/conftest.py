@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from parc.character.body_shape import Box, Capsule, Sphere
 from parc.character.character import BALL_AXES, Body, Character, Joint
-from parc.character.shape import Box, Capsule, Sphere
 
 torch.set_num_threads(1)
 

@@ -7,10 +7,10 @@ import torch
 
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
-from parc.motion.qpos import qpos_to_bodies, state_layout
-from parc.physics.contract import Contract
-from parc.physics.model import build_model
+from parc.motion.mujoco_qpos import qpos_to_bodies, state_layout
+from parc.physics.mujoco_model import build_model
 from parc.physics.native_skeleton import NativeSkeleton
+from parc.physics.physical_contract import Contract
 
 N = 6
 

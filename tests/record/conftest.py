@@ -12,12 +12,12 @@ from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.motion.motion import Motion
-from parc.path.path import TerrainPath
-from parc.physics.model import sealed_contract
+from parc.path.terrain_path import TerrainPath
+from parc.physics.mujoco_model import sealed_contract
 from parc.terrain.terrain import Terrain
 from parc.track.follow.runner import Runner
-from parc.track.policy import TrackerPolicy, load_actor, save_actor
-from parc.track.settings import TrackerSettings
+from parc.track.learn.policy import TrackerPolicy, load_actor, save_actor
+from parc.track.tracker_settings import TrackerSettings
 
 TOES = -0.5
 BACK = 0.12

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from parc.errors import SettingsError
-from parc.run.agree import agree
 from parc.run.resumable_items import ResumableItems
-from parc.run.workers import LOCAL
+from parc.run.settings_guard import agree
+from parc.run.work_items import LOCAL
 
 
 class Stop(Exception):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from parc.terrain.distance import local_distance, measure_local
 from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.terrain.terrain_distance import local_distance, measure_local
 
 CUDA = torch.cuda.is_available()
 

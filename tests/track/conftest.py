@@ -10,11 +10,11 @@ import torch
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
-from parc.character.pose import dof_to_joints
+from parc.character.joint_coordinates import dof_to_joints
 from parc.dataset.clip import Clip
 from parc.motion.motion import Motion
 from parc.terrain.terrain import Terrain
-from parc.track.settings import TrackerSettings
+from parc.track.tracker_settings import TrackerSettings
 
 THIGH, SHIN, SOLE = 0.421546, 0.409870, 0.05
 

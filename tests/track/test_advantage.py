@@ -1,6 +1,6 @@
 import torch
 
-from parc.track.advantage import gae
+from parc.track.learn.advantage import gae
 
 GAMMA, LAM = 0.9, 0.5
 

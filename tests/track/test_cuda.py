@@ -7,12 +7,12 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.physics.engine import make_world
+from parc.physics.choose_engine import make_world
 from parc.run.distributed import Group
-from parc.track.evaluate import evaluate
-from parc.track.reference import build_library
-from parc.track.settings import TrackerSettings
-from parc.track.train import Trainer, TrainingPlan
+from parc.track.env.reference_library import build_library
+from parc.track.follow.evaluate_tracking import evaluate
+from parc.track.learn.tracker_training import TrackerTrainer, TrainingPlan
+from parc.track.tracker_settings import TrackerSettings
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
@@ -23,7 +23,7 @@ def train(character: Character, clip: Clip, settings: TrackerSettings, graphs: b
     plan = TrainingPlan(worlds=256, graphs=graphs)
     with world.on_stream():  # type: ignore[attr-defined]
         library = build_library(character, [clip], device=device)
-        trainer = Trainer(character, library, world, settings, plan, Group(0, 1, device))
+        trainer = TrackerTrainer(character, library, world, settings, plan, Group(0, 1, device))
         trainer._compile()
         trainer.env.restart_all()
         rewards = [trainer._iteration()["reward"] for _ in range(4)]

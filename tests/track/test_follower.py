@@ -3,23 +3,23 @@
 import pytest
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character import rotation
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
-from parc.dataset.stroll import stroll
 from parc.errors import SettingsError
 from parc.models import shipped_tracker
 from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
-from parc.motion.qpos import frames_to_qpos, motion_to_qpos
+from parc.motion.mujoco_qpos import frames_to_qpos, motion_to_qpos
 from parc.path import TerrainPath
 from parc.terrain import Terrain
-from parc.track.anatomy import Anatomy
+from parc.track.env.body_tables import BodyTables
 from parc.track.follow import Follower, PlanReference, Runner
-from parc.track.policy import TrainedActor, load_actor
+from parc.track.learn.policy import TrainedActor, load_actor
 
 BODY = humanoid()
-ANATOMY = Anatomy(BODY, "cpu")
+ANATOMY = BodyTables(BODY, "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -5,17 +5,17 @@ from dataclasses import replace
 import torch
 
 from parc.character import rotation
+from parc.character.body_shape import Capsule, Sphere
 from parc.character.character import BALL_AXES, Body, Character, Joint
-from parc.character.pose import dof_to_joints
-from parc.character.shape import Capsule, Sphere
+from parc.character.joint_coordinates import dof_to_joints
 from parc.dataset.clip import Clip
 from parc.motion.motion import Motion
-from parc.physics.engine import make_world
+from parc.physics.choose_engine import make_world
 from parc.run.distributed import Group
 from parc.terrain.terrain import Terrain
-from parc.track.reference import build_library
-from parc.track.settings import TrackerSettings
-from parc.track.train import Trainer, TrainingPlan
+from parc.track.env.reference_library import build_library
+from parc.track.learn.tracker_training import TrackerTrainer, TrainingPlan
+from parc.track.tracker_settings import TrackerSettings
 
 
 def hopper() -> Character:
@@ -51,7 +51,7 @@ def test_another_character_trains() -> None:
     library = build_library(character, [clip])
     torch.testing.assert_close(library.dof, dof, atol=1e-5, rtol=0)
     world = make_world(character, settings.contract, 8, "cpu", threads=1)
-    trainer = Trainer(character, library, world, settings, TrainingPlan(worlds=8), Group(0, 1, torch.device("cpu")))
+    trainer = TrackerTrainer(character, library, world, settings, TrainingPlan(worlds=8), Group(0, 1, torch.device("cpu")))
     trainer.env.restart_all()
     metrics = [trainer._iteration() for _ in range(3)][-1]
     assert trainer.env.observation.shape[1] % 64 == 0

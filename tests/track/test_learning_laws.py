@@ -9,15 +9,15 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.physics.engine import make_world
+from parc.physics.choose_engine import make_world
 from parc.run.distributed import Group
-from parc.track.network import initialise
-from parc.track.policy import TrackerPolicy
-from parc.track.ppo import PPO
-from parc.track.reference import build_library
-from parc.track.restart import Restart, RestartSettings
-from parc.track.settings import TrackerSettings
-from parc.track.train import Trainer, TrainingPlan
+from parc.track.env.episode_restart import Restart, RestartSettings
+from parc.track.env.reference_library import build_library
+from parc.track.learn.mlp_network import initialise
+from parc.track.learn.policy import TrackerPolicy
+from parc.track.learn.ppo import PPO
+from parc.track.learn.tracker_training import TrackerTrainer, TrainingPlan
+from parc.track.tracker_settings import TrackerSettings
 
 ALONE = Group(0, 1, torch.device("cpu"))
 WORLDS, STEPS = 32, 6
@@ -90,7 +90,7 @@ def test_an_iteration_of_training_counts_its_visits_and_failures(
     """One world-second for every 30 steps of a world, on top of what is left of the first guess."""
     plan = TrainingPlan(worlds=8, threads=1)
     world = make_world(character, tiny.contract, plan.worlds, "cpu", threads=1)
-    trainer = Trainer(character, build_library(character, [squat]), world, tiny, plan, ALONE)
+    trainer = TrackerTrainer(character, build_library(character, [squat]), world, tiny, plan, ALONE)
     trainer.env.restart_all()
     restart, decay, visits, failures = trainer.env.restart, tiny.restart.decay, 1.0, 1.0
     units = len(restart.visits)

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from parc.character.character import Character
-from parc.physics.model import sealed_contract
-from parc.track.network import initialise
-from parc.track.policy import TrackerPolicy, TrainedActor, load_actor, save_actor
-from parc.track.settings import TrackerSettings
+from parc.physics.mujoco_model import sealed_contract
+from parc.track.learn.mlp_network import initialise
+from parc.track.learn.policy import TrackerPolicy, TrainedActor, load_actor, save_actor
+from parc.track.tracker_settings import TrackerSettings
 
 pytest.importorskip("onnx", reason="onnx is not installed (parc-motion[onnx])")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (parc-motion[onnx])")
-from parc.track.onnx_export import export_onnx  # noqa: E402
+from parc.track.export.onnx_export import export_onnx  # noqa: E402
 
 
 def make_actor(character: Character, settings: TrackerSettings, file: Path) -> TrainedActor:

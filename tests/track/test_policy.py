@@ -7,11 +7,11 @@ import torch
 
 from parc.character.character import Character
 from parc.errors import CharacterError, FormatError, SettingsError
-from parc.physics.contract import Contract, ContractError
+from parc.physics.physical_contract import Contract, ContractError
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.run.distributed import Group
-from parc.track.policy import Normalizer, TrackerPolicy, load_actor, log_probability, save_actor
-from parc.track.settings import TrackerSettings, from_dict
+from parc.track.learn.policy import Normalizer, TrackerPolicy, load_actor, log_probability, save_actor
+from parc.track.tracker_settings import TrackerSettings, from_dict
 
 ALONE = Group(0, 1, torch.device("cpu"))
 

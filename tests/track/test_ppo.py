@@ -10,11 +10,11 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.errors import SettingsError
 from parc.run.distributed import Group
-from parc.track.momentum_sgd import MomentumSgd
-from parc.track.network import initialise
-from parc.track.policy import Actor, TrackerPolicy
-from parc.track.ppo import PPO
-from parc.track.settings import TrackerSettings
+from parc.track.learn.mlp_network import initialise
+from parc.track.learn.momentum_sgd import MomentumSgd
+from parc.track.learn.policy import Actor, TrackerPolicy
+from parc.track.learn.ppo import PPO
+from parc.track.tracker_settings import TrackerSettings
 
 ALONE = Group(0, 1, torch.device("cpu"))
 WORLDS = 128

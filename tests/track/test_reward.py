@@ -3,8 +3,8 @@ import math
 import torch
 
 from parc.character import rotation
-from parc.track import reward
-from parc.track.settings import TrackerSettings
+from parc.track.env import reward
+from parc.track.tracker_settings import TrackerSettings
 
 
 def test_each_term_is_one_where_simulation_and_reference_agree() -> None:

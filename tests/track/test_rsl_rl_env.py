@@ -7,11 +7,11 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.track.make_env import make_track_env
-from parc.track.settings import TrackerSettings
+from parc.track.env.make_track_env import make_track_env
+from parc.track.tracker_settings import TrackerSettings
 
 pytest.importorskip("tensordict", reason="tensordict is not installed (parc-motion[rl])")
-from parc.track.rsl_rl_env import RslRlEnv
+from parc.track.export.rsl_rl_env import RslRlEnv
 
 WORLDS = 4
 

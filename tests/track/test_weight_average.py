@@ -9,11 +9,11 @@ import torch
 from parc.character.character import Character
 from parc.cli.main import main
 from parc.errors import SettingsError
-from parc.physics.contract import Contract
+from parc.physics.physical_contract import Contract
 from parc.run.checkpoint import save_checkpoint
-from parc.track.policy import Actor, TrackerPolicy, TrainedActor, load_actor, save_actor
-from parc.track.settings import TrackerSettings
-from parc.track.weight_average import average_trackers, shares_of
+from parc.track.learn.policy import Actor, TrackerPolicy, TrainedActor, load_actor, save_actor
+from parc.track.learn.weight_average import average_trackers, shares_of
+from parc.track.tracker_settings import TrackerSettings
 
 
 def tracker(character: Character, settings: TrackerSettings, seed: int) -> TrainedActor:

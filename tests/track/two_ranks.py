@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from parc.character.humanoid import humanoid
-from parc.dataset.read import read_clips
-from parc.physics.engine import make_world
+from parc.dataset.clip_reading import read_clips
+from parc.physics.choose_engine import make_world
 from parc.run import distributed
 from parc.run.checkpoint import save_checkpoint
-from parc.track.reference import build_library
-from parc.track.settings import TrackerSettings
-from parc.track.train import Trainer, TrainingPlan
+from parc.track.env.reference_library import build_library
+from parc.track.learn.tracker_training import TrackerTrainer, TrainingPlan
+from parc.track.tracker_settings import TrackerSettings
 
 
 def main(folder: Path) -> None:
@@ -21,7 +21,7 @@ def main(folder: Path) -> None:
     settings = replace(base, policy=replace(base.policy, hidden=(32,)), ppo=ppo)
     library = build_library(character, read_clips(folder / "squat.motion", character))
     world = make_world(character, settings.contract, 8, "cpu", threads=1)
-    trainer = Trainer(character, library, world, settings, TrainingPlan(worlds=8), group)
+    trainer = TrackerTrainer(character, library, world, settings, TrainingPlan(worlds=8), group)
     trainer.env.restart_all()
     for _ in range(2):
         trainer._iteration()

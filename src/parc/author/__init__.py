@@ -1,15 +1,15 @@
 """Skills made by rule where motion capture is missing: scripts of contacts, fitted to the laws of mechanics."""
 
-from parc.author.climb import Climb, climb
-from parc.author.descend import Descend, descend
-from parc.author.draft import Draft, draft
-from parc.author.forward_jump import ForwardJump, JumpStyle, forward_jump
-from parc.author.make import SKILLS, Authored, MakeSettings, author, fixed_scripts, random_scripts
-from parc.author.quality import AuthoredLimits, AuthoredQuality, measure_authored
-from parc.author.run_jump import RunJump, run_jump
-from parc.author.script import Grip, Key, Script, Step, Via
-from parc.author.solve import Solve, SolveSettings
-from parc.author.vault import Vault, vault
+from parc.author.author_clips import SKILLS, Authored, MakeSettings, author, fixed_scripts, random_scripts
+from parc.author.authored_quality import AuthoredLimits, AuthoredQuality, measure_authored
+from parc.author.script_to_draft import Draft, draft
+from parc.author.skill_script import Grip, Key, Script, Step, Via
+from parc.author.skills.climb import Climb, climb
+from parc.author.skills.descend import Descend, descend
+from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
+from parc.author.skills.run_jump import RunJump, run_jump
+from parc.author.skills.vault import Vault, vault
+from parc.author.solve_motions import Solve, SolveSettings
 
 __all__ = [
     "SKILLS",

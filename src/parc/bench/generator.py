@@ -10,16 +10,16 @@ from statistics import median
 
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character.humanoid import humanoid
-from parc.dataset.stroll import stroll
-from parc.generate.generator import Generator, GeneratorSettings
-from parc.generate.network import PREFIX_TOKENS, PrefixSettings
-from parc.generate.rollout import PathRunner, RolloutSettings
-from parc.generate.table import FPS, FrameTable
-from parc.generate.trainer import StepSettings, Trainer
-from parc.generate.window import WindowSampler, WindowSettings
-from parc.path.follow import PathBatch
-from parc.path.path import TerrainPath
+from parc.generate.data.frame_table import FPS, FrameTable
+from parc.generate.data.training_windows import WindowSampler, WindowSettings
+from parc.generate.model.motion_generator import Generator, GeneratorSettings
+from parc.generate.model.prefix_transformer import PREFIX_TOKENS, PrefixSettings
+from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
+from parc.generate.training.training_step import GeneratorTrainer, StepSettings
+from parc.path.path_batch import PathBatch
+from parc.path.terrain_path import TerrainPath
 from parc.run.distributed import setup
 from parc.terrain.terrain import Terrain, TerrainBatch
 
@@ -116,7 +116,7 @@ def _training(device: torch.device, seed: int, batch: int, own: bool, seconds: f
     table = FrameTable.build(clips, generator.character, 2 + window.future, device)
     windows = WindowSampler(table, generator.layout, settings.grid, window)
     step = StepSettings(batch=batch, own_start=0.0 if own else 1.0)
-    trainer = Trainer(generator, windows, step, setup(device), seed, use_compile=compiled)
+    trainer = GeneratorTrainer(generator, windows, step, setup(device), seed, use_compile=compiled)
     trainer.fit_statistics()
     s = _median_seconds(lambda: trainer.step(0.5), device, seconds)
     return {"batch": batch, "step_ms": 1e3 * s, "windows_per_s": batch / s, "captured": trainer.is_captured}

@@ -4,13 +4,13 @@ import time
 
 import torch
 
+from parc.author.procedural_walk import stroll
 from parc.character.humanoid import humanoid
-from parc.correct.optimise import Correction, OptimiseSettings
+from parc.correct.correct_motions import Correction, OptimiseSettings
 from parc.dataset.clip import Clip
-from parc.dataset.stroll import stroll
-from parc.metrics.batch import ClipBatch
-from parc.path.path import TerrainPath
-from parc.terrain.stairs import Stairs, stairs
+from parc.metrics.clip_batch import ClipBatch
+from parc.path.terrain_path import TerrainPath
+from parc.terrain.stair_flights import Stairs, stairs
 
 
 def bench_optimise(

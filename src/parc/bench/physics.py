@@ -5,11 +5,11 @@ import time
 import torch
 
 from parc.character.humanoid import humanoid
-from parc.motion.qpos import standing_qpos
-from parc.physics.contract import Contract
-from parc.physics.engine import make_world
-from parc.physics.model import root_height
-from parc.physics.world import World
+from parc.motion.mujoco_qpos import standing_qpos
+from parc.physics.choose_engine import make_world
+from parc.physics.mujoco_model import root_height
+from parc.physics.physical_contract import Contract
+from parc.physics.simulated_world import World
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 _BLOCK = 30

@@ -8,10 +8,10 @@ from statistics import median
 import numpy as np
 import torch
 
-from parc.path.endpoint import EndpointSettings
-from parc.path.follow import PathBatch
-from parc.path.graph import NavigationGraph
-from parc.path.plan import PlanSettings, plan_path, plan_random_path
+from parc.path.navigation_graph import NavigationGraph
+from parc.path.path_batch import PathBatch
+from parc.path.path_endpoints import EndpointSettings
+from parc.path.path_planning import PlanSettings, plan_path, plan_random_path
 from parc.terrain.terrain import Terrain
 
 PLANS = {16: 100, 32: 60, 100: 20}

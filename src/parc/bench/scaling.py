@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from parc.errors import SettingsError
-from parc.generate.schedule import FlowSchedule
-from parc.loop.plan import IterationPlan, preset
+from parc.generate.model.noise_schedule import FlowSchedule
+from parc.loop.loop_plan import IterationPlan, preset
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from parc.character import forward_kinematics, humanoid, rotation, surface_points, world_points
-from parc.terrain.distance import signed_distance, signed_distance_local
-from parc.terrain.procedural import RandomBoxes, RandomWalks, random_boxes, random_walks
+from parc.terrain.procedural_terrain import RandomBoxes, RandomWalks, random_boxes, random_walks
 from parc.terrain.terrain import TerrainBatch
+from parc.terrain.terrain_distance import signed_distance, signed_distance_local
 
 
 def bench_sdf(device: str = "cpu", seed: int = 0, clips: int = 32, frames: int = 300) -> dict[str, float]:

@@ -16,15 +16,15 @@ from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.models import shipped_tracker
 from parc.motion.motion import Motion
-from parc.physics.engine import make_world
+from parc.physics.choose_engine import make_world
 from parc.run.distributed import setup
 from parc.terrain.terrain import Terrain
+from parc.track.env.reference_library import ReferenceSettings, build_library
+from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.follow.runner import Runner
-from parc.track.policy import load_actor
-from parc.track.reference import ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
-from parc.track.settings import TrackerSettings
-from parc.track.train import Trainer, TrainingPlan
+from parc.track.learn.policy import load_actor
+from parc.track.learn.tracker_training import TrackerTrainer, TrainingPlan
+from parc.track.tracker_settings import TrackerSettings
 
 
 def bench_tracker(device: str = "cpu", seed: int = 0, worlds: int | None = None, repeats: int = 20, threads: int = 0) -> dict:
@@ -41,7 +41,7 @@ def bench_tracker(device: str = "cpu", seed: int = 0, worlds: int | None = None,
     library = build_library(character, [_sway(character, seed + k) for k in range(16)], unscreened, group.device)
     world = make_world(character, settings.contract, worlds, group.device, threads)
     with getattr(world, "on_stream", nullcontext)():
-        trainer = Trainer(character, library, world, settings, TrainingPlan(worlds=worlds, seed=seed), group)
+        trainer = TrackerTrainer(character, library, world, settings, TrainingPlan(worlds=worlds, seed=seed), group)
         env, ppo = trainer.env, trainer.ppo
         env.restart_all()
         iterations = 3 if is_gpu else 1

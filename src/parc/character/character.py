@@ -14,7 +14,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
-from parc.character.shape import Shape
+from parc.character.body_shape import Shape
 from parc.errors import CharacterError
 
 Vector = tuple[float, float, float]

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
+from parc.character.body_shape import Box, Capsule, Shape, Sphere
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
-from parc.character.shape import Box, Capsule, Shape, Sphere
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
+from parc.character.body_shape import Capsule, Shape
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.character.shape import Capsule, Shape
 
 
 class Inertia(NamedTuple):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
-from parc.character.symmetry import extent
+from parc.character.find_symmetry import extent
 
 APART = 0.1
 """m: origins nearer to each other belong to one joint"""

@@ -14,7 +14,7 @@ the coordinates change, to an exponential map.) Everything else is refused with 
 keeps it on each axis, and what is not limited may turn by pi. Hinges of one body whose anchors are up to 5 cm apart, as in
 MuJoCo's own humanoid's ankles, are moved to the middle, and a note says so: there the frame map is not exact.
 
-Shapes are described in `mjcf_geom`, gains in `mjcf_motor`, symmetry in `symmetry`. Key bodies are the leaves of the tree,
+Shapes are described in `mjcf_geom`, gains in `mjcf_motor`, symmetry in `find_symmetry`. Key bodies are the leaves of the tree,
 feet those leaves that at rest reach down to within 2 cm of the lowest; name your own where that is not right.
 """
 
@@ -31,10 +31,10 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
+from parc.character.find_symmetry import extent, find_mirror
 from parc.character.kinematics import BodyPose
 from parc.character.mjcf_geom import body_name, body_shapes, vector
 from parc.character.mjcf_motor import read_motor
-from parc.character.symmetry import extent, find_mirror
 from parc.errors import CharacterError
 
 _FOOT_TOLERANCE = 0.02

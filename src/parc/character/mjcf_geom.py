@@ -15,7 +15,7 @@ from itertools import permutations
 import mujoco
 import numpy as np
 
-from parc.character.shape import Box, Capsule, Shape, Sphere, Vector
+from parc.character.body_shape import Box, Capsule, Shape, Sphere, Vector
 from parc.errors import CharacterError
 
 _Make = Callable[[float], Shape]

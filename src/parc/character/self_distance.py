@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
+from parc.character.body_shape import Box, Capsule, Shape, Vector
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.character.shape import Box, Capsule, Shape, Vector
 
 Pairs = tuple[tuple[int, int], ...]
 _ROUND = 1e-12

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.errors import FormatError
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic_files import write_bytes_atomically
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from parc.cli.command import Command
+from parc.cli.base_command import Command
 
 if TYPE_CHECKING:
     from parc.evaluate.terrain_families import Family

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parc.cli.picture_file import save_picture
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic_files import write_bytes_atomically
 
 if TYPE_CHECKING:
     from parc.character import Character
     from parc.path import TerrainPath
-    from parc.traverse import Traverse
+    from parc.plan import Traverse
 
 _PANEL_SECONDS = 0.75
 """s between the pictures of a film strip, about"""
@@ -25,7 +25,8 @@ def write_outcome(
 ) -> dict[str, Any]:
     """Files beside `out`, whose extension does not count; returns the facts."""
     from parc.dataset import save_clip
-    from parc.view import Report, filmstrip
+    from parc.render import filmstrip
+    from parc.report import Report
 
     facts = facts_of(result, route, seed)
     files: list[Path] = []

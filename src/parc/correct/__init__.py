@@ -1,0 +1,1 @@
+"""From generated motions to good clips: choose among candidates, correct kinematically, synthesise data sets."""

@@ -1,12 +1,12 @@
 """Clips on disk."""
 
-from parc.dataset.card import card_markdown, data_card
 from parc.dataset.clip import Clip, Provenance
-from parc.dataset.convert.load import load_clip, save_clip
-from parc.dataset.entry import ClipEntry
-from parc.dataset.folder import ImportReport, import_folder
-from parc.dataset.merge import merge
-from parc.dataset.store import Dataset, DatasetWriter
+from parc.dataset.clip_entry import ClipEntry
+from parc.dataset.convert.clip_files import load_clip, save_clip
+from parc.dataset.dataset_card import card_markdown, data_card
+from parc.dataset.dataset_store import Dataset, DatasetWriter
+from parc.dataset.folder_import import ImportReport, import_folder
+from parc.dataset.merge_datasets import merge
 
 __all__ = [
     "Clip", "ClipEntry", "Dataset", "DatasetWriter", "ImportReport", "Provenance",

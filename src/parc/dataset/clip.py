@@ -8,7 +8,7 @@ import torch
 from parc.character.character import Character
 from parc.errors import CharacterError, DatasetError
 from parc.motion.motion import Motion
-from parc.path.path import TerrainPath
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from parc.errors import DatasetError, FormatError
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import read_json
 
 INDEX = "index.json"

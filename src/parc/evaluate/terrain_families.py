@@ -20,7 +20,7 @@ import numpy as np
 from parc.errors import PathError
 from parc.path import EndpointSettings, PlanSettings, TerrainPath, plan_path, plan_random_path
 from parc.terrain import RandomBoxes, RandomWalks, Stairs, Terrain, flights, parkour_park, platform_chain
-from parc.terrain.procedural import random_boxes, random_slice, random_walks
+from parc.terrain.procedural_terrain import random_boxes, random_slice, random_walks
 from parc.terrain.random_platforms import REACHABLE
 
 Family = Literal["boxes", "walks", "platforms", "stairs", "course"]

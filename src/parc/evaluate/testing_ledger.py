@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from parc import __version__
-from parc.run.log import MetricsLog
+from parc.run.metrics_log import MetricsLog
 
 GENERATOR_NUMBERS = ("fwd", "tpl", "tcl", "hjf_code", "goal", "foot_skate")
 TRACKER_NUMBERS = ("success", "tracked", "joint_error")

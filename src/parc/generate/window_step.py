@@ -13,13 +13,13 @@ from typing import NamedTuple
 from torch import Tensor
 
 from parc.character.kinematics import BodyPose
-from parc.generate.frame import CanonicalFrame
-from parc.generate.generator import Generator
-from parc.generate.network import PAST_FRAMES
-from parc.generate.overlap import continue_plan, fade_in
-from parc.generate.repair import repair
+from parc.generate.model.canonical_frame import CanonicalFrame
+from parc.generate.model.motion_generator import Generator
+from parc.generate.model.noise_schedule import SamplerPlan
+from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.generate.repair.repair_window import repair
 from parc.generate.repair_settings import RepairSettings
-from parc.generate.schedule import SamplerPlan
+from parc.generate.rollout.window_overlap import continue_plan, fade_in
 from parc.motion.frame_state import FrameState
 from parc.run.compile_traced import TracedFunction
 from parc.terrain.terrain import TerrainBatch

@@ -1,11 +1,11 @@
 """The whole of PARC as one resumable job."""
 
-from parc.loop.guard import GuardSettings, QualityLimits, judge_clips, refuse_surplus
-from parc.loop.iterate import LoopResult, run_loop
+from parc.loop.admission_rules import GuardSettings, QualityLimits, judge_clips, refuse_surplus
+from parc.loop.initial_models import RunSources
 from parc.loop.ledger import Ledger, LoopError
+from parc.loop.loop_plan import PRESETS, IterationPlan, LoopSettings, preset
 from parc.loop.machines import Machines
-from parc.loop.plan import PRESETS, IterationPlan, LoopSettings, preset
-from parc.loop.sources import RunSources
+from parc.loop.run_iterations import LoopResult, run_loop
 
 __all__ = [
     "PRESETS", "GuardSettings", "IterationPlan", "Ledger", "LoopError", "LoopResult", "LoopSettings", "Machines", "QualityLimits",

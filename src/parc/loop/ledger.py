@@ -30,9 +30,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from parc.dataset.store import INDEX, Dataset, Index
+from parc.dataset.dataset_store import INDEX, Dataset, Index
 from parc.errors import DatasetError, FormatError, ParcError
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
 from parc.run.file_reading import read_json
 

@@ -3,7 +3,7 @@
 Items (synthesis, recording) go to a Ray cluster, training to several processes that torchrun starts. A training is then a file
 with everything it needs (JSON), RUN/iteration-01/tracker/training_task.json, which each process reads:
 
-    torchrun --standalone --nproc-per-node 2 -m parc.loop.training RUN/iteration-01/tracker/training_task.json
+    torchrun --standalone --nproc-per-node 2 -m parc.loop.stage_training RUN/iteration-01/tracker/training_task.json
 
 Every process reads its standard input, a pipe whose other end only the loop holds, and ends when it is closed: however the
 loop ends, nothing goes on working behind its back.
@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from parc.errors import SettingsError
-from parc.run.workers import Workers, WorkersState, check_cluster, workers_at
+from parc.run.work_items import Workers, WorkersState, check_cluster, workers_at
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ a run          each output's hash in the ledger, and the data sets and models am
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from parc.dataset.clip_shard import Shard
 from parc.dataset.index_file import INDEX, Index
-from parc.dataset.shard import Shard
 from parc.errors import FormatError, ParcError
 from parc.loop.ledger import LEDGER, Ledger, hash_file
 from parc.models import FOLDER, published_hashes

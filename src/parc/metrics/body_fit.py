@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from parc.character.pose import beyond_limits
-from parc.metrics.batch import ClipBatch
+from parc.character.joint_coordinates import beyond_limits
+from parc.metrics.clip_batch import ClipBatch
 
 DEEP = 0.01
 """m: bodies deeper than this in each other are visibly wrong"""

@@ -15,8 +15,8 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.kinematics import BodyPose
 from parc.character.limb_chains import Limbs, limbs_of
-from parc.metrics.batch import ClipBatch
-from parc.metrics.filters import moving_mean, tidied, unwrapped
+from parc.metrics.clip_batch import ClipBatch
+from parc.metrics.time_filters import moving_mean, tidied, unwrapped
 from parc.terrain.terrain import TerrainBatch
 
 NEAR = 0.03

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from parc.metrics.body_signals import HANGS, BodySignals
-from parc.metrics.filters import low_pass, moving_mean
-from parc.metrics.masked import masked_correlation, masked_mean, masked_min, masked_quantile
+from parc.metrics.masked_reductions import masked_correlation, masked_mean, masked_min, masked_quantile
+from parc.metrics.time_filters import low_pass, moving_mean
 
 WINDOW = 1.0
 """s"""

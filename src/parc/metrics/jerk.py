@@ -9,7 +9,7 @@ body over it (`hjf_paper`). Both divide by T - 3. A clip of fewer than four fram
 import torch
 from torch import Tensor
 
-from parc.metrics.batch import ClipBatch
+from parc.metrics.clip_batch import ClipBatch
 
 LIMIT = 11666.3906
 """m/s3: the largest jerk in the paper's motion capture"""

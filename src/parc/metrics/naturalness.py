@@ -1,4 +1,4 @@
-"""How human motion is: windows of a second beside those of real people doing the same (`parc.metrics.people`).
+"""How human motion is: windows of a second beside those of real people doing the same (`parc.metrics.people_statistics`).
 
     R   the Mahalanobis distance of a window, over the median distance of people from other people: 1 is a person
     N   share of windows that are nearer than 95 % of people's
@@ -15,11 +15,11 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.metrics.batch import ClipBatch
 from parc.metrics.body_signals import BodySignals, signals_of
+from parc.metrics.clip_batch import ClipBatch
 from parc.metrics.gait_windows import FEATURES, LABELS, STRIDE, WALK, gait_windows
-from parc.metrics.masked import masked_quantile
-from parc.metrics.people import People, people
+from parc.metrics.masked_reductions import masked_quantile
+from parc.metrics.people_statistics import People, people
 
 UNITS = {
     "walk_r": "R, distance of walking from people's over people's own from each other; 1 is a person",

@@ -11,11 +11,11 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
-from parc.metrics.batch import ClipBatch, groups
 from parc.metrics.body_signals import signals_of
+from parc.metrics.clip_batch import ClipBatch, groups
+from parc.metrics.clip_subject import NOBODY, subject_of
 from parc.metrics.gait_windows import AIR, CLIMB, FEATURES, LABELS, RUN, SLOW, STAND, STEP, WALK, gait_windows
-from parc.metrics.people import LEAST_SUBJECTS, People
-from parc.metrics.subject import NOBODY, subject_of
+from parc.metrics.people_statistics import LEAST_SUBJECTS, People
 
 _ON_FOOT = ("walk", "stairs", "bumpy", "step_over", "platform", "drop", "climb")
 _JUMPS = ("gap_jump", "jump_over", "jump_up", "platform_jump", "run_over")

@@ -1,8 +1,9 @@
 """Take-offs: how the legs and the centre of mass are when the ground lets go.
 
-A *flight* is a stretch of .2 s or more in which nothing carries the body (`parc.metrics.flight.unsupported`); what a clip begins
-with does not count, for its take-off is not seen. It is a *jump* if the centre of mass starts upwards with more than .5 m/s;
-otherwise it is a drop. The upward speed is the slope at the first frame of the parabola through that frame and two later ones.
+A *flight* is a stretch of .2 s or more in which nothing carries the body (`parc.metrics.free_flight.unsupported`); what a clip
+begins with does not count, for its take-off is not seen. It is a *jump* if the centre of mass starts upwards with more than .5
+m/s; otherwise it is a drop. The upward speed is the slope at the first frame of the parabola through that frame and two later
+ones.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.metrics.batch import ClipBatch
 from parc.metrics.body_signals import BodySignals
-from parc.metrics.flight import unsupported
+from parc.metrics.clip_batch import ClipBatch
+from parc.metrics.free_flight import unsupported
 
 SHORTEST = 0.2
 """s, a flight"""

@@ -10,8 +10,8 @@ Both grow with the clip's length; `pen_mm` and `pen_frames` do not.
 import torch
 from torch import Tensor
 
-from parc.character.surface import min_per_body
-from parc.metrics.batch import ClipBatch
+from parc.character.body_surface import min_per_body
+from parc.metrics.clip_batch import ClipBatch
 
 DEEP = 0.02
 """m: a frame deeper than this is visibly wrong"""

@@ -3,7 +3,7 @@
 import json
 
 from parc.models import FOLDER, HASHES, described
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic_files import write_bytes_atomically
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parc.path.graph import ROUNDING, GraphSettings, crossed_cells
-from parc.path.path import TerrainPath
+from parc.path.navigation_graph import ROUNDING, GraphSettings, crossed_cells
+from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 _ON_GROUND = 1e-3

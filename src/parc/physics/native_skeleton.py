@@ -11,8 +11,8 @@ from mujoco.batch import Batch
 from torch import Tensor
 
 from parc.character.character import Character
-from parc.motion.qpos import state_layout
-from parc.physics.model import native_copy
+from parc.motion.mujoco_qpos import state_layout
+from parc.physics.mujoco_model import native_copy
 
 
 class NativeSkeleton:

@@ -46,7 +46,7 @@ def move_window(
     side: int,
     geom_xpos: wp.array2d[wp.vec3],
 ):
-    """`parc.physics.window.window_boxes`, written straight to where the static boxes stand."""
+    """`parc.physics.terrain_window.window_boxes`, written straight to where the static boxes stand."""
     world, box = wp.tid()
     row = wp.clamp(int(terrain_row[world]), 0, heights.shape[0] - 1)
     x0 = low[row, 0]

@@ -1,13 +1,13 @@
 """Physics-corrected clips: what the simulated body did while it tracked a clip becomes new data."""
 
-from parc.record.accept import AcceptSettings, Judgement, judge
-from parc.record.attempt import Attempt, AttemptSettings, attempt_clips
-from parc.record.record import RecordSettings, record_dataset
-from parc.record.report import ClipOutcome, RecordReport
-from parc.record.stretch import Stretch, choose_stretches
+from parc.record.accept_recording import AcceptSettings, Judgement, judge
+from parc.record.choose_segments import RecordedStretch, choose_stretches
+from parc.record.record_clips import RecordSettings, record_dataset
+from parc.record.record_report import ClipOutcome, RecordReport
+from parc.record.tracking_attempts import Attempt, AttemptSettings, attempt_clips
 from parc.track.follow.runner import Runner
 
 __all__ = [
-    "AcceptSettings", "Attempt", "AttemptSettings", "ClipOutcome", "Judgement", "RecordReport", "RecordSettings", "Runner",
-    "Stretch", "attempt_clips", "choose_stretches", "judge", "record_dataset",
+    "AcceptSettings", "Attempt", "AttemptSettings", "ClipOutcome", "Judgement", "RecordReport", "RecordSettings",
+    "RecordedStretch", "Runner", "attempt_clips", "choose_stretches", "judge", "record_dataset",
 ]  # fmt: skip

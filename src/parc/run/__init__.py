@@ -1,0 +1,1 @@
+"""What every job needs: checkpoints, files, locks, workers, logs, CUDA graphs."""

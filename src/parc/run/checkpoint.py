@@ -18,7 +18,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from parc.errors import FormatError
-from parc.run.atomic import write_bytes_atomically
+from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import check_plain_file, parse_json, reading
 
 _KEY, _HASH = "parc", "sha256"

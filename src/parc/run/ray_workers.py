@@ -25,7 +25,7 @@ from typing import Any
 import torch
 
 from parc import __version__
-from parc.run.workers import ClusterError, Item, Job, Result, WorkersState
+from parc.run.work_items import ClusterError, Item, Job, Result, WorkersState
 
 RETRIES = 8
 """times an item is begun anew after its worker was lost"""

@@ -1,7 +1,7 @@
 """The distance to the terrain in the cells around a point, and its gradient, as one kernel: nothing is written in between.
 
-The same arithmetic as `parc.terrain.distance`, one thread a point: the own cell decides between air and ground, the cells around
-it are looked at one after the other, and the vector from the nearest point of the best so far is kept in registers.
+The same arithmetic as `parc.terrain.terrain_distance`, one thread a point: the own cell decides between air and ground, the cells
+around it are looked at one after the other, and the vector from the nearest point of the best so far is kept in registers.
 """
 
 import torch
@@ -15,7 +15,7 @@ _BLOCK = 256
 def measure_on_gpu(
     points: Tensor, heights: Tensor, min_point: Tensor, size: Tensor, cell: float, reach: int, wall: bool, with_normal: bool
 ) -> tuple[Tensor, Tensor]:
-    """`parc.terrain.distance.local_distance` for float32 points [N, M, 3]."""
+    """`parc.terrain.terrain_distance.local_distance` for float32 points [N, M, 3]."""
     points, heights = points.contiguous(), heights.to(points.dtype).contiguous()
     min_point, size = min_point.to(points.dtype).contiguous(), size.int().contiguous()
     distance = torch.empty(points.shape[:-1], device=points.device, dtype=points.dtype)

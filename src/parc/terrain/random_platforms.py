@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parc.errors import TerrainError
-from parc.terrain.procedural import terrain_of
+from parc.terrain.procedural_terrain import terrain_of
 from parc.terrain.terrain import CELL, Terrain
 
 _MARGIN = 2

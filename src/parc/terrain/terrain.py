@@ -1,7 +1,7 @@
 """The ground: a 2.5D grid of boxes.
 
 Cell (i, j) is a column of side `cell` centred at `min_point + cell * (i, j)`, solid from below up to `heights[i, j]`.
-Outside the grid there is nothing (`parc.terrain.distance` says what that means for distances).
+Outside the grid there is nothing (`parc.terrain.terrain_distance` says what that means for distances).
 """
 
 from dataclasses import dataclass, replace

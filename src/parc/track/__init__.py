@@ -1,14 +1,14 @@
 """The tracking controller: a policy that makes a simulated body follow clips, trained by reinforcement learning.
 
-Training itself is in `parc.track.train`, which is also a program: `python -m parc.track.train --help`.
+Training itself is a program too: `python -m parc.track.learn.tracker_training --help`.
 """
 
-from parc.track.env import TrackEnv
-from parc.track.evaluate import ClipScore, Evaluation, evaluate
+from parc.track.env.reference_library import ReferenceLibrary, build_library
+from parc.track.env.track_env import TrackEnv
 from parc.track.follow import Episodes, Runner, Trace
-from parc.track.policy import Actor, TrainedActor, load_actor, save_actor
-from parc.track.reference import ReferenceLibrary, build_library
-from parc.track.settings import TrackerSettings
+from parc.track.follow.evaluate_tracking import ClipScore, Evaluation, evaluate
+from parc.track.learn.policy import Actor, TrainedActor, load_actor, save_actor
+from parc.track.tracker_settings import TrackerSettings
 
 __all__ = [
     "Actor", "ClipScore", "Episodes", "Evaluation", "ReferenceLibrary", "Runner", "Trace", "TrackEnv", "TrackerSettings",

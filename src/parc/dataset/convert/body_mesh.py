@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from parc.character import rotation
+from parc.character.body_shape import Box, Capsule, Shape, Sphere, Vector
 from parc.character.character import Character
-from parc.character.shape import Box, Capsule, Shape, Sphere, Vector
 from parc.errors import CharacterError
 
 Array = NDArray[np.float64]

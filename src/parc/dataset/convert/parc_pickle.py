@@ -21,15 +21,15 @@ import torch
 
 from parc.character import rotation
 from parc.character.character import Character
-from parc.character.pose import dof_to_joints, joints_to_dof
+from parc.character.joint_coordinates import dof_to_joints, joints_to_dof
 from parc.dataset.clip import Clip, Provenance
-from parc.dataset.convert import field
-from parc.dataset.convert.pickling import Disguised, portable_dumps
-from parc.dataset.convert.unpickle import Record, safe_loads
-from parc.dataset.ground import flat_ground
+from parc.dataset.convert import checked_field
+from parc.dataset.convert.portable_pickle import Disguised, portable_dumps
+from parc.dataset.convert.safe_unpickle import PickledObject, safe_loads
+from parc.dataset.flat_terrain import flat_ground
 from parc.errors import DatasetError, FormatError
 from parc.motion.motion import Motion
-from parc.path.path import TerrainPath
+from parc.path.terrain_path import TerrainPath
 from parc.run.file_reading import parse_json
 from parc.terrain.terrain import Terrain
 
@@ -56,7 +56,7 @@ class SubTerrain(Disguised):
 
 def read_parc(content: dict, character: Character, name: str) -> Clip:
     """A clip of the new layout from the outer dict, whose blocks are still pickled."""
-    field.check_keys(content, ("motion_data",), BLOCKS, "the file", name)
+    checked_field.check_keys(content, ("motion_data",), BLOCKS, "the file", name)
     blocks = {key: _block(content.get(key), key, name) for key in BLOCKS}
     if blocks["motion_data"] is None:
         raise FormatError(f"{name}: motion_data is empty, so there is no motion in the file")
@@ -107,13 +107,13 @@ def read_legacy(content: dict, character: Character, name: str) -> Clip:
     if stored is None:
         terrain = flat_ground(motion)
     else:
-        if not isinstance(stored, Record):
+        if not isinstance(stored, PickledObject):
             raise FormatError(f"{name}: terrain is a {type(stored).__name__}, expected an object of class SubTerrain")
         values: dict[str, Any] = {key: stored.state[key] for key in ("hf", "hf_maxmin", "min_point") if key in stored.state}
         spacing = stored.state.get("dxdy", stored.state.get("dx"))
         if spacing is not None:
-            spacing = field.numbers(
-                np.atleast_1d(spacing) if not isinstance(spacing, Record) else spacing, (None,), "terrain.dxdy", name
+            spacing = checked_field.numbers(
+                np.atleast_1d(spacing) if not isinstance(spacing, PickledObject) else spacing, (None,), "terrain.dxdy", name
             )
             if len(spacing) == 0 or not torch.allclose(spacing, spacing[:1].expand_as(spacing)):
                 raise FormatError(f"{name}: terrain.dxdy is {spacing.tolist()}, expected square cells")
@@ -136,7 +136,7 @@ def write_legacy(clip: Clip, character: Character) -> bytes:
 
 def read_frames(content: dict, character: Character, name: str) -> Motion:
     """`frames` [T, 6+D] with fps and loop mode, for the older layout and MimicKit; 30 fps and CLAMP where they are missing."""
-    frames = field.numbers(content.get("frames"), (None, 6 + character.num_dof), "frames", name)
+    frames = checked_field.numbers(content.get("frames"), (None, 6 + character.num_dof), "frames", name)
     contacts = content.get("contacts")
     return Motion(
         root_pos=frames[:, :3].contiguous(),
@@ -144,9 +144,9 @@ def read_frames(content: dict, character: Character, name: str) -> Motion:
         joint_rot=dof_to_joints(character, frames[:, 6:]),
         contacts=torch.zeros(len(frames), len(character))
         if contacts is None
-        else field.numbers(contacts, (len(frames), len(character)), "contacts", name),
-        fps=field.number(content.get("fps", 30), "fps", name),
-        loops=field.loops(content.get("loop_mode", "CLAMP"), name),
+        else checked_field.numbers(contacts, (len(frames), len(character)), "contacts", name),
+        fps=checked_field.number(content.get("fps", 30), "fps", name),
+        loops=checked_field.loops(content.get("loop_mode", "CLAMP"), name),
     )
 
 
@@ -160,43 +160,43 @@ def frames_of(motion: Motion, character: Character) -> dict[str, Any]:
 def _block(value: Any, key: str, name: str) -> dict | None:
     if isinstance(value, (bytes, bytearray)):
         value = safe_loads(bytes(value), f"{name} ({key})")
-    return None if value is None else field.block(value, key, name)
+    return None if value is None else checked_field.block(value, key, name)
 
 
 def _read_motion(fields: dict, character: Character, name: str) -> Motion:
     required = ("root_pos", "root_rot", "joint_rot", "fps", "loop_mode")
-    field.check_keys(fields, required, _MOTION_FIELDS, "motion_data", name)
-    root_pos = field.numbers(fields["root_pos"], (None, 3), "root_pos", name)
+    checked_field.check_keys(fields, required, _MOTION_FIELDS, "motion_data", name)
+    root_pos = checked_field.numbers(fields["root_pos"], (None, 3), "root_pos", name)
     frames, contacts = len(root_pos), fields.get("body_contacts")
     return Motion(
         root_pos=root_pos,
-        root_rot=field.numbers(fields["root_rot"], (frames, 4), "root_rot", name),
-        joint_rot=field.numbers(fields["joint_rot"], (frames, character.num_joints, 4), "joint_rot", name),
+        root_rot=checked_field.numbers(fields["root_rot"], (frames, 4), "root_rot", name),
+        joint_rot=checked_field.numbers(fields["joint_rot"], (frames, character.num_joints, 4), "joint_rot", name),
         contacts=torch.zeros(frames, len(character))
         if contacts is None
-        else field.numbers(contacts, (frames, len(character)), "body_contacts", name),
-        fps=field.number(fields["fps"], "fps", name),
-        loops=field.loops(fields["loop_mode"], name),
+        else checked_field.numbers(contacts, (frames, len(character)), "body_contacts", name),
+        fps=checked_field.number(fields["fps"], "fps", name),
+        loops=checked_field.loops(fields["loop_mode"], name),
     )
 
 
 def _read_terrain(fields: dict, name: str) -> Terrain:
-    field.check_keys(fields, ("hf", "min_point", "dx"), _TERRAIN_FIELDS, "terrain_data", name)
-    heights = field.numbers(fields["hf"], (None, None), "hf", name)
+    checked_field.check_keys(fields, ("hf", "min_point", "dx"), _TERRAIN_FIELDS, "terrain_data", name)
+    heights = checked_field.numbers(fields["hf"], (None, None), "hf", name)
     bounds = fields.get("hf_maxmin")
     return Terrain(
         heights,
-        field.numbers(fields["min_point"], (2,), "min_point", name),
-        field.number(fields["dx"], "dx", name),
-        None if bounds is None else field.numbers(bounds, (*heights.shape, 2), "hf_maxmin", name),
+        checked_field.numbers(fields["min_point"], (2,), "min_point", name),
+        checked_field.number(fields["dx"], "dx", name),
+        None if bounds is None else checked_field.numbers(bounds, (*heights.shape, 2), "hf_maxmin", name),
     )
 
 
 def _read_path(fields: dict, name: str) -> TerrainPath | None:
     nodes = fields.get("path_nodes")
-    if nodes is None or isinstance(nodes, Record):
+    if nodes is None or isinstance(nodes, PickledObject):
         return None  # a torch tensor: the older code stored its path so, and no clip is worth losing for it
-    return TerrainPath(field.numbers(nodes, (None, 3), "path_nodes", name))
+    return TerrainPath(checked_field.numbers(nodes, (None, 3), "path_nodes", name))
 
 
 def _read_provenance(fields: dict, name: str) -> Provenance:

@@ -1,9 +1,9 @@
 """Simulated bodies that follow plans: references which are made while they run.
 
-`parc.track.env` follows clips that are known from the start; here the reference is swapped under a running body. One `Follower`
-holds K bodies on one terrain, each with its own plan, all at the same frame: one body is the character itself, K are a rehearsal
-of K plans. Nothing restarts and nothing is drawn: a body that loses its reference, falls, or breaks the simulation goes on
-being simulated, and `Stretch.survived` tells how many steps before that were good.
+`parc.track.env.track_env` follows clips that are known from the start; here the reference is swapped under a running body. One
+`Follower` holds K bodies on one terrain, each with its own plan, all at the same frame: one body is the character itself, K are a
+rehearsal of K plans. Nothing restarts and nothing is drawn: a body that loses its reference, falls, or breaks the simulation goes
+on being simulated, and `Stretch.survived` tells how many steps before that were good.
 
 A body *lies*: the root's own up axis within 15 degrees of the horizontal or below and the root lower than 0.5 m above the
 ground under it, or the head touches the ground.
@@ -21,17 +21,17 @@ from parc.character.character import Character
 from parc.character.kinematics import BodyPose
 from parc.errors import SettingsError
 from parc.motion.frame_state import FrameState
-from parc.motion.qpos import qpos_to_frames
-from parc.physics.engine import make_world
-from parc.physics.world import World
+from parc.motion.mujoco_qpos import qpos_to_frames
+from parc.physics.choose_engine import make_world
+from parc.physics.simulated_world import World
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.track.action import motor_targets
-from parc.track.anatomy import Anatomy
+from parc.track.env.body_tables import BodyTables
+from parc.track.env.fast_quaternion import angle_between
+from parc.track.env.motor_action import motor_targets
+from parc.track.env.observation import BodyState, Observer, ground_heights
+from parc.track.env.termination import TerminationSettings, body_limits, pose_lost
 from parc.track.follow.plan_reference import PlanReference
-from parc.track.observe import BodyState, Observer, ground_heights
-from parc.track.policy import TrainedActor
-from parc.track.quaternion import angle_between
-from parc.track.terminate import TerminationSettings, body_limits, pose_lost
+from parc.track.learn.policy import TrainedActor
 
 LYING_UP = 0.26
 """z of the root's up axis: below it the body is within 15 degrees of lying"""
@@ -53,7 +53,7 @@ class Snapshot(NamedTuple):
     contacts_before: Tensor
     """[B]"""
     offset: Tensor
-    """[D] rad, held by the motor targets (`parc.track.action`)"""
+    """[D] rad, held by the motor targets (`parc.track.env.motor_action`)"""
 
     @classmethod
     def stack(cls, states: "Sequence[Snapshot]") -> "Snapshot":
@@ -116,7 +116,7 @@ class Tracking(NamedTuple):
 
 
 def tracking_of(
-    world: World, wanted: BodyPose, age: Tensor, anatomy: Anatomy, limits: Tensor, settings: TerminationSettings
+    world: World, wanted: BodyPose, age: Tensor, anatomy: BodyTables, limits: Tensor, settings: TerminationSettings
 ) -> Tracking:
     """Of the worlds' bodies against poses [K, B, ...], of whose rotations only the root's count; age [K], control steps."""
     bodies = (anatomy.root_relative(world.body_pos) - anatomy.root_relative(wanted.pos)).norm(dim=-1)
@@ -135,7 +135,7 @@ class Follower:
         device = trained.actor.normalizer.mean.device
         self.world = make_world(self.character, trained.contract, bodies, device, threads, terrain.cell)
         self.world.contract.check_matches(trained.contract)
-        self.anatomy = Anatomy(self.character, device)
+        self.anatomy = BodyTables(self.character, device)
         self.reference: PlanReference | None = None
         self.frame = 0
         """of the reference, that the bodies are at"""

@@ -1,7 +1,7 @@
 """References that are still being written: K plans side by side, as the tables a tracker reads.
 
-`parc.track.reference` lays out finished clips one after the other. Here every row has its own short motion of T frames, made
-anew whenever the plan changes. Past the end the last frame stays.
+`parc.track.env.reference_library` lays out finished clips one after the other. Here every row has its own short motion of T
+frames, made anew whenever the plan changes. Past the end the last frame stays.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.motion.frame_state import FrameState
-from parc.motion.qpos import qpos_difference
-from parc.track.anatomy import Anatomy
-from parc.track.reference import frame_tables
+from parc.motion.mujoco_qpos import qpos_difference
+from parc.track.env.body_tables import BodyTables
+from parc.track.env.reference_library import frame_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class PlanReference:
     """[K, T, B]"""
 
     @classmethod
-    def of(cls, anatomy: Anatomy, frames: FrameState) -> "PlanReference":
+    def of(cls, anatomy: BodyTables, frames: FrameState) -> "PlanReference":
         """Of frames [K, T, ...], T at least 2."""
         root_rot, joint_rot = rotation.from_matrix(frames.root_rot), rotation.from_matrix(frames.joint_rot)
         tables = frame_tables(anatomy, frames.root_pos, root_rot, joint_rot, frames.contacts)
@@ -64,6 +64,6 @@ class PlanReference:
         """Rows [K, ...] of a table at one frame, the last one past the end."""
         return table[:, min(frame, self.length - 1)]
 
-    def start_velocity(self, anatomy: Anatomy, fps: float) -> Tensor:
+    def start_velocity(self, anatomy: BodyTables, fps: float) -> Tensor:
         """[K, nv] from frame 0 to frame 1."""
         return qpos_difference(anatomy.character, self.qpos[:, 0], self.qpos[:, 1], 1.0 / fps)

@@ -1,6 +1,6 @@
 """The loop in which a policy follows clips, many episodes side by side: what tracking, evaluation and recording call.
 
-An episode begins on a frame of a clip. It ends when the clip is over, the pose is lost (`parc.track.terminate`) or the
+An episode begins on a frame of a clip. It ends when the clip is over, the pose is lost (`parc.track.env.termination`) or the
 simulation breaks; its world then idles. It *reaches the end* if it is tracked to within `END_SLACK` frames of the clip's end.
 
 Frame k of what an episode simulated is frame start + k of the reference. Its frame 0 *is* the reference's, put there and not
@@ -18,14 +18,14 @@ from torch import Tensor
 from parc.dataset.clip import Clip
 from parc.errors import MotionError
 from parc.motion.motion import Motion
-from parc.motion.qpos import qpos_to_frames
-from parc.physics.engine import make_world
-from parc.physics.world import World
-from parc.track.env import TrackEnv
-from parc.track.inference import inference
-from parc.track.policy import TrainedActor
-from parc.track.reference import ReferenceLibrary, ReferenceSettings, build_library
-from parc.track.screen import ScreenSettings
+from parc.motion.mujoco_qpos import qpos_to_frames
+from parc.physics.choose_engine import make_world
+from parc.physics.simulated_world import World
+from parc.track.env.reference_library import ReferenceLibrary, ReferenceSettings, build_library
+from parc.track.env.reject_bad_references import ScreenSettings
+from parc.track.env.track_env import TrackEnv
+from parc.track.learn.inference_mode import inference
+from parc.track.learn.policy import TrainedActor
 
 END_SLACK = 2
 """frames at the end of a clip that need not be tracked"""

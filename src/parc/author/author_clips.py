@@ -1,0 +1,274 @@
+"""Many scripts to many clips: drawn at random by skill, fitted side by side, measured, the bad ones named and left out.
+
+Clip i of a seed is drawn from SeedSequence([seed, 0, i]) alone, so a larger count begins with the clips of a smaller one.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import torch
+
+from parc.author.authored_quality import AuthoredLimits, AuthoredQuality, measure_authored
+from parc.author.script_to_draft import draft
+from parc.author.skill_script import Script, Side
+from parc.author.skills.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
+from parc.author.skills.descend import LANDING, LONGEST_HANG, Descend, descend
+from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
+from parc.author.skills.run_jump import RunJump, run_jump
+from parc.author.skills.vault import Style, Vault, vault
+from parc.author.solve_motions import Solve, SolveSettings
+from parc.character.character import Character
+from parc.dataset.clip import Clip, Provenance
+from parc.errors import SettingsError
+from parc.mocap.contact.label_touching_bodies import label_touching
+from parc.motion.motion import Motion
+
+SKILLS = (
+    "climb", "climb_down", "hang_drop", "step_down", "jump_down", "jump_up", "gap_jump", "vault", "run_jump_climb",
+)  # fmt: skip
+"""made by default"""
+HARD = ("leap_climb", "run_up_climb")
+"""made when asked for: climbs higher than `HIGHEST`, from both feet and from one"""
+HIGHEST = 1.85
+"""m, of climbs by default"""
+
+
+@dataclass(frozen=True)
+class MakeSettings:
+    solve: SolveSettings = field(default_factory=SolveSettings)
+    limits: AuthoredLimits = field(default_factory=AuthoredLimits)
+    together: int = 8
+    """clips that are fitted side by side"""
+
+
+@dataclass(frozen=True, eq=False)
+class Authored:
+    clip: Clip
+    quality: AuthoredQuality
+    faults: tuple[str, ...]
+    """empty: worth keeping"""
+
+
+def random_scripts(count: int, seed: int, skills: Sequence[str] = SKILLS) -> list[Script]:
+    """`count` scripts of the skills in turn."""
+    _check(skills)
+    scripts = []
+    for i in range(count):
+        draw = np.random.default_rng(np.random.SeedSequence([seed, 0, i]))
+        scripts.append(_RANDOM[skills[i % len(skills)]](f"authored_{seed}_{i:04d}", draw))
+    return scripts
+
+
+def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
+    """Plain ones over the range of heights, the same at all times: what a change of the rules is judged by."""
+    scripts = [climb(f"climb_{h:g}", Climb(h)) for h in (1.0, 1.2, 1.5, 1.8, 2.0)]
+    scripts += [climb("run_up_climb_1.9", Climb(1.9, run_up=True))]
+    scripts += [descend(f"climb_down_{h:g}", Descend(h)) for h in (1.4, 1.45)]
+    scripts += [descend(f"hang_drop_{h:g}", Descend(h, drops=True)) for h in (1.4, 1.7, 2.0)]
+    scripts += [forward_jump(f"step_down_{h:g}", ForwardJump(h, "step", v, v)) for h, v in ((0.35, 1.1), (0.55, 2.0))]
+    downs: tuple[tuple[float, JumpStyle, float, int], ...] = ((0.7, "leap", 1.2, 0), (1.0, "leap", 2.2, 2), (1.3, "leap", 1.6, 0),
+                                                             (0.8, "jump", 1.1, 0), (1.3, "jump", 1.3, 1))  # fmt: skip
+    scripts += [forward_jump(f"jump_down_{style}_{h:g}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in downs]
+    across: Sequence[tuple[float, JumpStyle, float, int]] = ((-0.6, "jump", 1.0, 0), (-0.4, "leap", 2, 0), (0.0, "jump", 1.2, 3),
+                                                             (0.0, "step", 2.8, 4), (0.0, "leap", 3.2, 5))  # fmt: skip
+    scripts += [forward_jump(f"jump_{style}_{h:g}_{gap}", ForwardJump(h, style, v, gap=gap)) for h, style, v, gap in across]
+    scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
+    scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
+    scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]
+    _check(skills)
+    return [s for s in scripts if s.skill in skills]
+
+
+def _check(skills: Sequence[str]) -> None:
+    unknown = sorted(set(skills) - {*SKILLS, *HARD})
+    if unknown or not skills:
+        raise SettingsError(f"no skill '{', '.join(unknown)}'; choose of {', '.join((*SKILLS, *HARD))}")
+
+
+def _side(draw: np.random.Generator) -> Side:
+    return "left" if draw.random() < 0.5 else "right"
+
+
+def _random_climb(name: str, draw: np.random.Generator, low: float = 0.6, high: float = HIGHEST, run_up: bool = False) -> Script:
+    if low < STANDING_REACH:
+        low, high = (low, STANDING_REACH) if draw.random() < 0.35 else (STANDING_REACH, high)
+    make = Climb(
+        height=draw.uniform(low, high),
+        run_up=run_up,
+        speed=draw.uniform(RUN_UP, 2.7) if run_up else draw.uniform(1.0, 1.7),
+        leave=draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.4 if run_up else 1.8),
+        heading=math.radians(draw.uniform(-15, 15) if run_up else draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-85, 85)),
+        side=_side(draw),
+        tempo=draw.uniform(0.9, 1.3),
+        pit=bool(draw.random() < 0.25),
+    )
+    if not run_up and draw.random() < 0.4:
+        make = replace(
+            make,
+            stand=draw.uniform(NEAREST, FARTHEST),
+            approach=draw.uniform(0.3, 0.8),
+            heading=math.radians(draw.uniform(-60, 60)),
+            pit=bool(draw.random() < 0.5),
+            aside=float(draw.choice([0.4, 0.8, 1.2])),
+        )
+    return climb(f"{name}_climb", make)
+
+
+def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
+    make = Descend(
+        height=draw.uniform(1.4, 2.0) if drops else draw.uniform(1.35, LONGEST_HANG + LANDING),
+        drops=drops,
+        speed=draw.uniform(0.9, 1.4),
+        leave=draw.uniform(0.9, 1.4),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-20, 20)),
+        tempo=draw.uniform(0.95, 1.3),
+        left=bool(draw.random() < 0.5),
+    )
+    return descend(f"{name}_{'hang_drop' if drops else 'climb_down'}", make)
+
+
+def _random_step_down(name: str, draw: np.random.Generator) -> Script:
+    speed = draw.uniform(0.9, 2.6)
+    make = ForwardJump(
+        height=draw.uniform(0.35, 0.6),
+        style="step",
+        speed=speed,
+        leave=float(np.clip(speed * draw.uniform(0.8, 1.1), 0.9, 2.2)),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        gap=int(speed > 1.5 and draw.random() < 0.3),
+        depth=draw.uniform(0.4, 1.5),
+        side=_side(draw),
+    )
+    return forward_jump(f"{name}_step_down", make)
+
+
+def _random_jump_down(name: str, draw: np.random.Generator) -> Script:
+    style: JumpStyle = "leap" if draw.random() < 0.6 else "jump"
+    make = ForwardJump(
+        height=draw.uniform(0.5, 1.3),
+        style=style,
+        speed=draw.uniform(0.9, 2.6 if style == "leap" else 1.6),
+        leave=draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        gap=int(draw.choice([0, 0, 0, 1, 2])),
+        depth=draw.uniform(0.4, 1.5),
+        side=_side(draw),
+    )
+    return forward_jump(f"{name}_jump_down", make)
+
+
+def _random_jump_up(name: str, draw: np.random.Generator) -> Script:
+    style: JumpStyle = "leap" if draw.random() < 0.5 else "jump"
+    make = ForwardJump(
+        height=-draw.uniform(0.3, 0.5 if style == "leap" else 0.6),
+        style=style,
+        speed=draw.uniform(1.4, 2.6) if style == "leap" else draw.uniform(0.9, 1.4),
+        leave=draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.5),
+        heading=math.radians(draw.uniform(-25, 25)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        side=_side(draw),
+    )
+    return forward_jump(f"{name}_jump_up", make)
+
+
+def _random_gap_jump(name: str, draw: np.random.Generator) -> Script:
+    style: JumpStyle = draw.choice(np.array(["step", "step", "leap", "jump"])).item()
+    gap = int(draw.integers(1, 4 if style == "jump" else 6))
+    least = 1.0 if style == "jump" else float(np.interp(gap, [1, 5], [1.6, 3.2]))
+    make = ForwardJump(
+        height=draw.uniform(-0.15, 0.25),
+        style=style,
+        speed=least + draw.uniform(0.0, 0.4),
+        leave=min(least, 2.4) if style == "step" else draw.uniform(0.9, 1.5),
+        approach=draw.uniform(1.0, 1.4),
+        heading=math.radians(draw.uniform(-12, 12)),
+        turn=math.radians(draw.uniform(-15, 15)),
+        gap=gap,
+        depth=draw.uniform(0.4, 1.5),
+        side=_side(draw),
+    )
+    return forward_jump(f"{name}_gap_jump", make)
+
+
+def _random_vault(name: str, draw: np.random.Generator) -> Script:
+    style: Style = "step" if draw.random() < 0.5 else "kong"
+    speed = draw.uniform(1.9, 2.5) if style == "step" else draw.uniform(2.5, 3.1)
+    make = Vault(
+        height=draw.uniform(0.75, 1.1),
+        style=style,
+        speed=speed,
+        leave=draw.uniform(1.4, min(speed, 2.2)),
+        approach=draw.uniform(1.0, 1.4),
+        heading=math.radians(draw.uniform(-12, 12)),
+        side=_side(draw),
+    )
+    return vault(f"{name}_vault_{style}", make)
+
+
+def _random_run_jump(name: str, draw: np.random.Generator) -> Script:
+    make = RunJump(
+        height=draw.uniform(0.9, 1.9),
+        gap=int(draw.integers(0, 4)),
+        depth=draw.uniform(0.6, 2.0),
+        speed=draw.uniform(2.3, 3.0),
+        leave=draw.uniform(1.0, 1.5),
+        approach=draw.uniform(1.0, 1.4),
+        heading=math.radians(draw.uniform(-10, 10)),
+        turn=math.radians(draw.uniform(-25, 25)),
+        side=_side(draw),
+        tempo=draw.uniform(0.95, 1.25),
+    )
+    return run_jump(f"{name}_run_jump_climb", make)
+
+
+_RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
+    "climb": _random_climb,
+    "leap_climb": partial(_random_climb, low=1.7, high=2.1),
+    "run_up_climb": partial(_random_climb, low=1.7, high=2.1, run_up=True),
+    "climb_down": partial(_random_descent, drops=False),
+    "hang_drop": partial(_random_descent, drops=True),
+    "step_down": _random_step_down,
+    "jump_down": _random_jump_down,
+    "jump_up": _random_jump_up,
+    "gap_jump": _random_gap_jump,
+    "vault": _random_vault,
+    "run_jump_climb": _random_run_jump,
+}
+
+
+def author(
+    scripts: Sequence[Script],
+    character: Character,
+    settings: MakeSettings = MakeSettings(),
+    device: torch.device | str = "cpu",
+    seed: int = 0,
+) -> Iterator[Authored]:
+    """Clips of scripts, those of a group when it is done; scripts of a length go together, as the longest of a group sets its
+    cost."""
+    ordered = sorted(scripts, key=lambda script: script.duration)
+    for first in range(0, len(ordered), settings.together):
+        group = ordered[first : first + settings.together]
+        problem = Solve([draft(s, character) for s in group], character, settings.solve, device)
+        problem.run()
+        clips = [_clip(s, m, character, seed) for s, m in zip(group, problem.motions(), strict=True)]
+        for clip, quality in zip(clips, measure_authored(clips, problem.efforts, character), strict=True):
+            losses = {**clip.provenance.losses, **quality.as_losses()}
+            kept = replace(clip, provenance=replace(clip.provenance, losses=losses))
+            yield Authored(kept, quality, quality.faults(settings.limits))
+
+
+def _clip(script: Script, motion: Motion, character: Character, seed: int) -> Clip:
+    told = ", ".join(f"{key} {value:.3g}" for key, value in script.parameters.items())
+    provenance = Provenance(source="parc dataset author", skill=script.skill, seed=seed, edits=(f"authored: {told}",))
+    return label_touching(Clip(script.name, motion, script.terrain, None, character.name, provenance), character)

@@ -1,0 +1,1 @@
+"""The skills that are written as scripts of contacts: climbing up and down, vaulting, jumping."""

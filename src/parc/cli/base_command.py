@@ -1,0 +1,119 @@
+"""What every command shares: seed, device, JSON output, and errors that are one sentence.
+
+A command is a frozen dataclass; its fields are its options and its docstring its help. `run` does the work and returns the
+result as plain data; `show` prints it for a person. With --json the result is one JSON object on the last line of stdout.
+"""
+
+import json
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command(ABC):
+    seed: int = 0
+    """same seed, same result"""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """auto takes a GPU if there is one"""
+    json: bool = False
+    """print the result as one JSON object"""
+
+    def check(self) -> None:
+        """What every command refuses before it begins."""
+        from parc.errors import SettingsError
+
+        if (self.seed or 0) < 0:
+            raise SettingsError(f"the seed is {self.seed}, expected a number of at least 0")
+        if self.device == "cuda":
+            _ = self.torch_device
+
+    @abstractmethod
+    def run(self) -> dict[str, Any]: ...
+
+    def show(self, result: dict[str, Any]) -> None:
+        """Print the result for a person; aligned pairs unless a command has something better."""
+        width = max((len(k) for k in result), default=0)
+        for key, value in result.items():
+            print(f"{key:<{width}}  {_readable(value)}")
+
+    @property
+    def torch_device(self) -> str:
+        from parc.run.choose_device import choose_device
+
+        return choose_device(self.device)
+
+
+def use_threads(count: int) -> None:
+    """No more threads than `count` for the networks, as for the CPU engine; 0: as many as there are cores."""
+    import torch
+
+    from parc.errors import SettingsError
+
+    if count < 0:
+        raise SettingsError(f"{count} threads were asked for, expected 0 (all cores) or more")
+    if count:
+        torch.set_num_threads(count)
+
+
+def print_json(result: dict[str, Any]) -> None:
+    sys.stdout.flush()
+    print(json.dumps(_plain(result)))
+
+
+def progress(total: int | None, what: str):
+    """A progress bar on a terminal, a line every half minute elsewhere."""
+    if not sys.stderr.isatty():
+        from parc.cli.progress_lines import ProgressLines
+
+        return ProgressLines(total, what)
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=what, unit="", file=sys.stderr)
+
+
+def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:
+    """The names of a job that a data set has not; before any work, refuses to make what is there unless told to resume."""
+    from parc.errors import DatasetError
+
+    taken = [name for name in names if name in there]
+    if taken and not resume:
+        some = ", ".join(taken[:2]) + (", ..." if len(taken) > 2 else "")
+        left = len(names) - len(taken)
+        resume_hint = f", or add --resume to make only the {left} that are missing" if left else ""
+        raise DatasetError(
+            f"the data set already has {len(taken)} of these {len(names)} clips ({some}); {otherwise}{resume_hint}"
+        )
+    return set(names) - set(taken)
+
+
+def show_workers(bar: Any) -> Callable[[Any], None]:
+    """Tell beside a progress bar how a cluster is doing (`parc.run.work_items.WorkersState`)."""
+    return lambda state: bar.set_postfix_str(f"{state.running} handed out, {state.machines} machines, {state.lost} lost")
+
+
+def number(value: float, form: str = ".5g") -> str:
+    """For a person; a value that has no meaning is a dash."""
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list):
+        return ", ".join(_readable(v) for v in value) or "-"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN or infinity: null instead."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value

@@ -1,0 +1,101 @@
+"""`parc convert`: one motion file into another."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from parc.cli.base_command import Command, number
+
+if TYPE_CHECKING:
+    from parc.dataset.clip import Clip
+
+_DROPPED = {
+    ".bvh": ("contacts", "terrain", "path"),
+    ".glb": ("contacts", "path"),
+    ".usd": ("contacts", "path"),
+    ".usda": ("contacts", "path"),
+    ".usdc": ("contacts", "path"),
+    ".npz": ("terrain", "path"),
+    "mimickit": ("contacts", "terrain", "path"),
+}
+"""what a format has no place for"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convert(Command):
+    """Read a motion file and write it in another format; both are told by their extensions.
+
+    What a format has no place for is dropped: only .motion and PARC's .pkl keep contacts, terrain and path, .glb and .usd draw
+    the terrain, .npz keeps contacts. With --retarget a motion of any other human skeleton is fitted to the humanoid first.
+    """
+
+    source: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
+    """file to read: .motion (ours), .pkl (PARC, PARC legacy, MimicKit), .txt (DeepMimic), .bvh (the humanoid's bones),
+    .npz (MuJoCo qpos), or a clip of a data set as FOLDER/NAME; with --retarget .bvh, .npz (AMASS or joint positions) and .npy
+    of any skeleton"""
+    target: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")]
+    """file to write: .motion, .pkl, .bvh, .npz (MuJoCo qpos), .glb, .usd .usda .usdc (these need the extra [usd])"""
+    layout: Literal["parc", "legacy", "mimickit"] = "parc"
+    """which of the .pkl layouts to write"""
+    unit: Literal["m", "cm"] = "m"
+    """length unit of a .bvh to write"""
+    retarget: bool = False
+    """fit a motion of another skeleton to the humanoid; contacts and ground are found too (takes a while)"""
+    names: Path | None = None
+    """to retarget: .json or .csv table of the source's own joint names, {"left_knee": "bone_7"}"""
+    fps: float | None = None
+    """to retarget: the true frame rate, where the source says none or a wrong one"""
+    up: Literal["x", "y", "z"] | None = None
+    """to retarget: the source's up axis, where it cannot be found out"""
+    source_unit: str | None = None
+    """to retarget: the source's length unit, where it cannot be found out: m, dm, cm, mm, inch, CMU, or a number of metres"""
+    hands: bool = False
+    """to retarget: hands touch things; else they are taken to swing freely"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import load_clip, save_clip
+        from parc.dataset.convert import check_writable
+        from parc.errors import SettingsError
+
+        check_writable(self.target)
+        told = [f"--{name.replace('_', '-')}" for name in ("names", "fps", "up", "source_unit", "hands") if getattr(self, name)]
+        if told and not self.retarget:
+            raise SettingsError(f"{' and '.join(told)} only makes sense with --retarget")
+        clip, fitted = self._retargeted() if self.retarget else (load_clip(self.source, humanoid()), {})
+        save_clip(clip, self.target, humanoid(), layout=self.layout, unit=self.unit)
+        kind = "mimickit" if self.layout == "mimickit" and self.target.suffix.lower() == ".pkl" else self.target.suffix.lower()
+        return {
+            "source": str(self.source),
+            "target": str(self.target),
+            "frames": len(clip.motion),
+            "fps": clip.motion.fps,
+            "dropped": list(_DROPPED.get(kind, ())),
+            **fitted,
+        }
+
+    def _retargeted(self) -> tuple["Clip", dict[str, Any]]:
+        from parc.character import humanoid
+        from parc.dataset import Provenance
+        from parc.errors import SettingsError
+        from parc.mocap import ReadSettings, load_naming, make_clip, read_take
+        from parc.mocap.read.detect_units_and_rate import unit_in_metres
+
+        if self.fps is not None and not 0 < self.fps < 1e4:
+            raise SettingsError(f"--fps is {self.fps:g}, expected a positive number of frames a second")
+        naming = load_naming(self.names) if self.names else None
+        unit = None if self.source_unit is None else unit_in_metres(self.source_unit, "--source-unit")
+        take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming))
+        provenance = Provenance(source=self.source.name)
+        made = make_clip(take.landmarks, humanoid(), self.hands, None, provenance, device=self.torch_device)
+        quality = {key: value for key, value in asdict(made.quality).items() if key not in ("seconds", "conflict")}
+        return made.clip, {"warnings": list(take.warnings), "faults": list(made.quality.faults()), "quality": quality}
+
+    def show(self, result: dict[str, Any]) -> None:
+        from parc.mocap.make.mocap_quality import UNITS
+
+        super().show({key: value for key, value in result.items() if key != "quality"})
+        for key, value in result.get("quality", {}).items():
+            print(f"  {key:<12} {number(value):>8}  {UNITS[key]}")

@@ -1,0 +1,229 @@
+"""`parc loop`, `parc status`."""
+
+import contextlib
+import logging
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from parc.cli.base_command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loop(Command):
+    """The whole of PARC: train, synthesise, track, record, and again. The same command, or only DIR, goes on after a stop."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """of the run"""
+    preset: Literal["tiny", "scratch", "quick", "gpu", "paper"] | None = None
+    """quick: minutes on a CPU, from the models in the box; scratch: the same from nothing; gpu: half an hour an iteration on one
+    GPU; paper: the paper from end to end, but in MuJoCo instead of Isaac Gym, on your motions (or the box's) instead of its
+    own and with training times of ours; tiny: a self-test. As the run was begun, or quick, if not given"""
+    iterations: int | None = None
+    """how many; as the run was begun, or the preset's, if not given"""
+    minutes: float | None = None
+    """about how long an iteration may take (presets gpu and paper): both trainings are stretched or cut; as the run was begun, or
+    as the preset has it, if not given"""
+    dataset: Path | None = None
+    """data set or folder of motion files to start from; if not given the one in the box, or walks made by rule"""
+    generator: Path | None = None
+    """trained generator to start from"""
+    tracker: Path | None = None
+    """trained tracker (actor.safetensors) to start from"""
+    shipped: bool | None = None
+    """start from the models in the box, where none are given; as the run was begun, or as the preset does, if not given"""
+    scale: float | None = None
+    """share of the work (presets gpu and paper), such as 0.002: training times times this, numbers of clips, of candidates and of
+    variations times its square root; networks and settings stay"""
+    variations: int | None = None
+    """spatial variations of each clip of the starting set, recorded before iteration 1; 0: none. The paper has 50; as the run was
+    begun, or the preset's (50 with paper, else none), if not given"""
+    no_physics_correction: bool = False
+    """the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among candidates, and
+    nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no guard"""
+    kinematic_only: bool = False
+    """generated clips join the data set after kinematic correction; nothing is tracked"""
+    cluster: str | None = None
+    """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT"""
+    processes: int | None = None
+    """training processes on this machine (torchrun); as many as there are GPUs if not given, one on the CPU"""
+    launch: str | None = None
+    """command that starts a training on several machines instead, such as 'srun torchrun --nnodes 4 --nproc-per-node 8 ..'"""
+    over_again: bool = False
+    """do stages of the run in DIR over again where other settings are asked for than it was begun with; the old ones move to
+    DIR/old-1 (old-2, ..) with all that lies in them"""
+    dry_run: bool = False
+    """check everything, tell what would be done and about how long it takes, and write nothing"""
+    seed: int | None = None  # type: ignore[assignment]
+    """same seed, same result; as the run was begun, or 0, if not given"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.loop import Machines, RunSources, run_loop
+        from parc.loop.initial_models import prepare
+        from parc.loop.ledger import next_old
+        from parc.loop.run_iterations import find_obstacle
+        from parc.loop.run_outline import outline
+        from parc.report.loop_page import write_loop_report
+
+        settings, given = self._settings()
+        sources = RunSources(*(getattr(self, name) or given.get(name) for name in ("dataset", "generator", "tracker")))
+        character = humanoid()
+        machines = Machines(self.cluster, self._processes(), self.launch)
+        if self.dry_run:
+            settings, sources = prepare(settings, sources, character)
+            obstacle = find_obstacle(self.folder, settings, sources, character)
+            moves = (
+                {} if obstacle is None else {"refused": obstacle.told, "moves": obstacle.moves, "to": str(next_old(self.folder))}
+            )
+            return {"preset": settings.name, **outline(settings, sources), **moves}
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+        began = time.monotonic()
+        with contextlib.redirect_stdout(sys.stderr):
+            result = run_loop(
+                self.folder,
+                settings,
+                sources,
+                character,
+                self.torch_device,
+                lambda i: write_loop_report(self.folder, character),
+                machines,
+                self.over_again,
+            )
+        return {
+            "report": str(self.folder / "report.html"),
+            "dataset": str(result.dataset),
+            "recorded": result.recorded,
+            "added": result.joined,
+            "clips": result.clips,
+            "seconds": round(time.monotonic() - began, 1),
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        if not self.dry_run:
+            return super().show(result)
+        print(f"preset {result['preset']}, from {result['start']}")
+        for row in result["stages"]:
+            print(f"{row['stage']:<24}{_duration(row['seconds']):>8}  {row['does']}")
+        if "moves" in result:
+            print(f"{self.folder} holds a run that was begun otherwise: {result['refused']}")
+            print(f"refused without --over-again; with it, to {result['to']} would move:")
+            for stage in result["moves"]:
+                print(f"  {stage}")
+        print(f"about {_duration(result['seconds'])} in all on the machine the preset is meant for; nothing was written")
+
+    def _processes(self) -> int:
+        import torch
+
+        if self.processes is not None:
+            return self.processes
+        return max(1, torch.cuda.device_count()) if self.torch_device == "cuda" else 1
+
+    def _settings(self) -> tuple[Any, dict[str, Path]]:
+        """What was asked for, the rest as the run in the folder was begun."""
+        from parc.errors import SettingsError
+        from parc.loop import preset
+        from parc.loop.run_iterations import RUN
+        from parc.loop.run_progress import read_run
+        from parc.loop.time_budget import scaled, within
+
+        begun: dict[str, Any] = {}
+        sources: dict[str, Path] = {}
+        if (self.folder / RUN).is_file():
+            run = read_run(self.folder)
+            begun = run["settings"]
+            sources = {name: Path(path) for name, path in run["sources"].items() if path}
+        if self.no_physics_correction and self.kinematic_only:
+            raise SettingsError("--no-physics-correction leaves out the kinematic correction too: give it or --kinematic-only")
+        wanted = self._wanted_variations(begun)
+        settings = preset(self.preset or begun.get("name", "quick")).with_variations(wanted)
+        scale = begun.get("scale") if self.scale is None else self.scale
+        if scale is not None:
+            settings = scaled(settings, scale)
+        minutes = begun.get("minutes") if self.minutes is None else self.minutes
+        if minutes is not None:
+            settings = within(settings, minutes)
+        settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
+        untracked, kinematic = self.no_physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
+        return (
+            replace(
+                settings,
+                iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
+                seed=begun.get("seed", 0) if self.seed is None else self.seed,
+                physics_correction=begun.get("physics_correction", True) and not untracked,
+                kinematic_correction=not self.no_physics_correction and (self.kinematic_only or kinematic),
+                shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
+                shipped_motions=settings.shipped_motions and self.shipped is not False,
+            ),
+            sources,
+        )
+
+    def _wanted_variations(self, begun: dict[str, Any]) -> int | None:
+        """Of each clip; None: the preset's."""
+        from parc.errors import SettingsError
+
+        if self.variations is not None and self.variations < 0:
+            raise SettingsError(f"{self.variations} variations of each clip were asked for, expected 0 or more")
+        if self.variations is None and begun and self.preset in (None, begun["name"]) and self.scale is None:
+            return (begun.get("variations") or {"count": 0})["count"]
+        return self.variations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status(Command):
+    """Where a run of `parc loop` is, and when it will end."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """of the run"""
+    figure: Path | None = None
+    """also draw the loop with the numbers of its last finished iteration (.svg)"""
+
+    def run(self) -> dict[str, Any]:
+        from dataclasses import asdict
+
+        from parc.loop.run_progress import read_progress
+
+        progress = read_progress(self.folder)
+        if self.figure is not None:
+            self._draw(self.figure)
+        return asdict(progress)
+
+    def _draw(self, file: Path) -> None:
+        from parc.errors import SettingsError
+        from parc.loop import LoopError
+        from parc.loop.loop_report import gather_report
+        from parc.report.loop_figure import loop_figure
+        from parc.run.atomic_files import write_bytes_atomically
+
+        if file.suffix != ".svg":
+            raise SettingsError(f"the figure is drawn as .svg, not as '{file.name}'")
+        numbers = gather_report(self.folder)
+        if not numbers["iterations"]:
+            raise LoopError(f"no iteration of {self.folder} is finished; there is nothing to draw yet")
+        write_bytes_atomically(file, loop_figure(numbers).encode())
+
+    def show(self, result: dict[str, Any]) -> None:
+        where = f"iteration {result['iteration']} of {result['iterations']}" if result["iteration"] else "the starting set"
+        if result["state"] == "finished":
+            print(f"finished after {_duration(result['seconds_spent'])}; {result['clips_joined']} clips added")
+            return
+        end = time.strftime("%H:%M on %d %b", time.localtime(time.time() + result["seconds_left"]))
+        print(f"{result['state']} in {where}, stage {result['stage']} ({100 * result['share']:.0f} %)")
+        print(f"{_duration(result['seconds_spent'])} spent, about {_duration(result['seconds_left'])} left", end="")
+        print(f": until {end}" if result["state"] == "running" else f"; `parc loop {self.folder}` goes on")
+        if at_work := result["workers"]:
+            lost = f", {at_work['lost']} lost" if at_work["lost"] else ""
+            print(f"{at_work['done']} items done, {at_work['running']} handed out on {at_work['machines']} machines{lost}")
+        print(f"{result['clips_joined']} clips added so far")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,113 @@
+"""`parc record`: physics-corrected clips of a data set."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from parc.cli.base_command import Command, progress, show_workers, use_threads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Command):
+    """Simulate every clip of a data set with a trained policy and keep what was tracked, with the simulator's contacts.
+
+    A run that was stopped goes on when the same command is given again.
+    """
+
+    clips: Annotated[Path, tyro.conf.Positional]
+    """data set, or folder of motion files"""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """data set folder for the recordings"""
+    policy: Path | None = None
+    """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
+    iteration: int = 1
+    """PARC iteration the recordings belong to"""
+    preset: Literal["default", "paper"] = "default"
+    """paper: of every clip the earliest start that reaches its end, whatever it looks like, on its whole terrain"""
+    salvage: bool = True
+    """also keep stretches of 2 s and more of clips that were not tracked to their end; never with paper"""
+    mirrored: bool = True
+    """add a mirrored copy of each recording; never with paper"""
+    worlds: int = 0
+    """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
+    threads: int = 0
+    """of the CPU engine and of the networks on a CPU; 0: all cores"""
+    cluster: str | None = None
+    """record units of clips on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
+
+    def run(self) -> dict[str, Any]:
+        from parc.character import humanoid
+        from parc.dataset import Dataset
+        from parc.dataset.clip_reading import read_clips
+        from parc.dataset.dataset_store import INDEX
+        from parc.errors import SettingsError
+        from parc.models import shipped_tracker
+        from parc.record.record_clips import RecordSettings, record_dataset
+        from parc.run.work_items import workers_at
+
+        if min(self.iteration, self.worlds, self.threads) < 0:
+            asked = f"iteration {self.iteration}, {self.worlds} worlds and {self.threads} threads"
+            raise SettingsError(f"{asked} were asked for, expected no number below 0")
+        use_threads(self.threads)
+        check_output(self.clips, self.out)
+        character = humanoid()
+        is_dataset = (self.clips / INDEX).is_file()
+        source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
+        settings = RecordSettings.paper() if self.preset == "paper" else RecordSettings()
+        salvage = settings.stretch.salvage and self.salvage
+        settings = replace(
+            settings, mirrored=settings.mirrored and self.mirrored, stretch=replace(settings.stretch, salvage=salvage)
+        )
+        with progress(len(source), "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
+            report = record_dataset(
+                self.policy or shipped_tracker(),
+                source,
+                self.out,
+                character,
+                self.torch_device,
+                settings,
+                self.iteration,
+                on_clip=lambda outcome: bar.update(),
+                worlds=self.worlds,
+                threads=self.threads,
+                workers=workers,
+            )
+        recorded = Dataset.open(self.out)
+        return {
+            "out": str(self.out),
+            **report.to_dict(),
+            "clips_written": len(recorded),
+            "minutes_written": recorded.seconds / 60,
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for clip, reason in result["failures"].items():
+            print(f"  nothing of {clip}: {reason}")
+        whole, to_end, salvaged = (100 * result[key] for key in ("recorded_whole", "recorded_to_end", "salvaged"))
+        print(
+            f"of {result['clips']} clips {whole:.0f} % recorded whole, {to_end:.0f} % to their end, {salvaged:.0f} % in stretches"
+        )
+        print(f"{result['minutes']:.1f} minutes, {100 * result['seconds_share']:.0f} % of the reference's time")
+        for name in ("tpl", "tcl") if result["minutes"] else ():
+            before, after = (result[f"{name}_{when}"] for when in ("before", "after"))
+            print(f"{name.upper()} {before:.4g} m before, {after:.4g} m after (mean over clips, same frames)")
+        if result["minutes"]:
+            before, after = (result[f"self_pen_frames_{when}"] for when in ("before", "after"))
+            print(f"bodies in each other in {before:.1f} % of the frames before, {after:.1f} % after")
+        print(f"{result['out']} holds {result['clips_written']} clips, {result['minutes_written']:.1f} minutes")
+
+
+def check_output(clips: Path, out: Path) -> None:
+    """Recordings go into a folder of their own: not among the clips, nor among anything else."""
+    from parc.dataset.dataset_store import INDEX, LOCK
+    from parc.errors import DatasetError
+    from parc.run.atomic_files import target_of
+
+    if out.exists() and (out.resolve() == clips.resolve() or clips.resolve().is_relative_to(out.resolve())):
+        raise DatasetError(f"{out} holds the clips that are to be recorded; choose another folder with -o")
+    if out.is_dir() and not (out / INDEX).is_file():
+        others = [file for file in out.iterdir() if file.name != LOCK and target_of(file) is None]
+        if others:
+            raise DatasetError(f"{out} is neither empty nor a data set; choose another folder with -o")

@@ -1,0 +1,26 @@
+"""Our own file of a single clip, `.motion`: a shard of one clip (see `parc.dataset.clip_shard`), all it holds, bit for bit."""
+
+from pathlib import Path
+
+from parc.character.character import Character
+from parc.dataset.clip import Clip
+from parc.dataset.clip_shard import Shard, pack
+from parc.errors import DatasetError, FormatError
+from parc.run.file_reading import check_plain_file
+
+
+def read_native(path: Path, character: Character) -> Clip:
+    check_plain_file(path)
+    try:
+        shard = Shard(path)
+    except DatasetError as error:
+        raise FormatError(str(error)) from None
+    if len(shard) != 1:
+        raise FormatError(f"{path} holds {len(shard)} clips, a .motion file holds one; open the folder as a data set")
+    clip = shard.clip(0)
+    clip.check_fits(character)
+    return clip
+
+
+def write_native(clip: Clip) -> bytes:
+    return pack([clip])

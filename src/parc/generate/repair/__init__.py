@@ -1,0 +1,1 @@
+"""What is put right at the end of a window: feet, hovering bodies, walls."""

@@ -1,0 +1,1 @@
+"""Long motions: window after window along a path."""

@@ -1,0 +1,1 @@
+"""Training the generator: losses, objective, optimiser, the step, and the run."""

@@ -1,1 +1,0 @@
-"""A simulated character that plans with the generator while it runs, and goes where it is told."""

@@ -1,0 +1,73 @@
+"""What a run starts from, looked at before anything is written: a wrong first call leaves its folder as it was."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from parc.character.character import Character
+from parc.errors import SettingsError
+from parc.generate.model.motion_generator import Generator
+from parc.generate.model.noise_schedule import FlowSchedule
+from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.loop.initial_dataset import check_start
+from parc.loop.loop_plan import PAPER, LoopSettings, TrackerPlan
+from parc.models import shipped_generator, shipped_motions, shipped_tracker
+from parc.track.learn.policy import load_actor
+
+
+@dataclass(frozen=True)
+class RunSources:
+    """What a run starts from, besides its settings; each may be left out."""
+
+    dataset: Path | None = None
+    """D_0: a data set, or a folder of motion files; walks made by rule if not given"""
+    generator: Path | None = None
+    """G_0: a trained generator (.safetensors); its network is the one that is trained on"""
+    tracker: Path | None = None
+    """pi_0: a trained actor (.safetensors), its critic beside it if there is one; its network is the one that is trained on"""
+
+    def or_shipped(self) -> "RunSources":
+        """What is not given is what is in the box."""
+        return RunSources(
+            self.dataset or shipped_motions(), self.generator or shipped_generator(), self.tracker or shipped_tracker()
+        )
+
+
+def prepare(settings: LoopSettings, sources: RunSources, character: Character) -> tuple[LoopSettings, RunSources]:
+    """What a run will do and from what: models in the box filled in, networks those of the models given, all of it readable."""
+    if settings.shipped:
+        sources = sources.or_shipped()
+    elif settings.shipped_motions:
+        sources = replace(sources, dataset=sources.dataset or shipped_motions())
+    settings = _with_models(settings, sources, character)
+    if sources.dataset is not None:
+        check_start(sources.dataset, character, PAST_FRAMES + settings.plan(1).generator.window.future)
+    return settings, sources
+
+
+def _with_models(settings: LoopSettings, sources: RunSources, character: Character) -> LoopSettings:
+    plans, variations = settings.plans, settings.variations
+    if sources.generator is not None:
+        model = Generator.load(sources.generator, character).settings
+        if settings.name == PAPER and isinstance(model.schedule, FlowSchedule):
+            raise SettingsError(
+                f"the preset {PAPER} trains a DDPM, and {sources.generator} is a {model.schedule.describe()}: give a generator "
+                f"of `parc train-generator --preset {PAPER}`, or choose another preset"
+            )
+        plans = tuple(replace(p, generator=replace(p.generator, generator=model)) for p in plans)
+    if sources.tracker is not None:
+        theirs = load_actor(sources.tracker, character).settings
+        kept = {name: getattr(theirs, name) for name in ("observation", "policy", "action", "contract")}
+        if settings.name == PAPER and kept["action"] != plans[0].tracker.settings.action:
+            raise SettingsError(
+                f"the preset {PAPER} trains a tracker whose actions are the motors' targets, and {sources.tracker} adds its own "
+                f"to the reference: give a tracker of `parc train-tracker --preset {PAPER}`, or choose another preset"
+            )
+        plans = tuple(replace(p, tracker=_with_parts(p.tracker, kept)) for p in plans)
+        if variations is not None:
+            variations = replace(variations, tracker=_with_parts(variations.tracker, kept))
+    return replace(settings, plans=plans, variations=variations)
+
+
+def _with_parts(plan: TrackerPlan, parts: dict[str, Any]) -> TrackerPlan:
+    return replace(plan, settings=replace(plan.settings, **parts))

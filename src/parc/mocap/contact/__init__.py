@@ -1,0 +1,1 @@
+"""Who touches the terrain when, and at which heights."""

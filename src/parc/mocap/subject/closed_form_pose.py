@@ -1,0 +1,239 @@
+"""A first pose from landmarks, in closed form: every body turned so that its bones point as the landmarks do.
+
+A limb of two bones spans a plane, and its hinge axis is that plane's normal. With d_0 the upper bone and a_0 the hinge axis in
+the zero pose, and d_1, d_2 the two bones now, the upper body's rotation takes the pair (d_0, a_0) to (d_1, a), where
+
+    a = s d_1 x d_2 / |d_1 x d_2|       s: sign of the hinge's range
+
+A straight limb spans no plane: there a is what the trunk would carry it to by the shortest turn from d_0 to d_1, and the two are
+mixed as the limb bends. Bones of the character have other lengths than the subject's: d_1 and d_2 are then taken from the
+triangle with the character's lengths in that plane, from where its hip (shoulder) is to where the subject's ankle (palm) is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from parc.character import rotation
+from parc.character.character import Character
+from parc.mocap.read.joint_naming import SIDES
+from parc.mocap.subject.body_landmarks import Landmarks
+from parc.mocap.subject.calibrate_subject import Fitted
+from parc.mocap.subject.human_anatomy import Anatomy
+
+Array = NDArray[np.float64]
+_BENT = (0.1, 0.35)
+"""sine of the bend of a limb under which its plane is not trusted, and above which it is trusted alone"""
+_FLEXED = np.radians(45.0)
+"""rad that a shin leans forward over a level foot at most"""
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+class StartPose(NamedTuple):
+    root_pos: torch.Tensor
+    """[T, 3]"""
+    root_rot: torch.Tensor
+    """[T, 4] xyzw"""
+    joint_rot: torch.Tensor
+    """[T, B-1, 4] xyzw"""
+    world_rot: torch.Tensor
+    """[T, B, 3, 3] what each body should be turned to, before joints were made to fit"""
+
+
+def start_pose(character: Character, fitted: Fitted) -> StartPose:
+    anatomy, marks = Anatomy.of(character), fitted.landmarks
+    world = np.tile(np.eye(3), (len(marks), len(character), 1, 1))
+    trunk = _trunk(character, anatomy, marks, world)
+    hips = [anatomy.body[f"{side}_hip"] for side in SIDES]
+    middle = np.mean([_origin(character, world, b) for b in hips], axis=0)
+    root = 0.5 * (marks["left_hip"] + marks["right_hip"]) - middle
+    for limb in anatomy.limbs:
+        _limb(character, anatomy, marks, world, limb, root)
+    for side in SIDES:
+        world[:, anatomy.body[f"{side}_ankle"]] = foot_frames(anatomy, fitted, side, world)
+    covered = trunk | {anatomy.body[p] for limb in anatomy.limbs for p in limb}
+    for b, parent in enumerate(character.parents):
+        if b not in covered and parent >= 0:
+            world[:, b] = world[:, parent]
+    return _joined(character, root, world)
+
+
+def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None = None) -> Array:
+    """Rotations [T, 3, 3] of a foot: x along ankle to toe lifted by the rest pitch, y across the shin.
+
+    Without toes and `world` it is taken to be level as far as an ankle allows: the foot of one who kneels points down.
+    """
+    marks = fitted.landmarks
+    shin = _unit(marks[f"{side}_ankle"] - marks[f"{side}_knee"])
+    across = marks["left_hip"] - marks["right_hip"]
+    if f"{side}_toe" not in marks:
+        if world is None:
+            y = _unit(across - (across * shin).sum(-1, keepdims=True) * shin)
+            forward = _unit(np.cross(y, _UP))
+            lean = np.arctan2(-(shin * forward).sum(-1), -shin[:, 2])
+            down = np.maximum(lean - _FLEXED, 0.0)[:, None]
+            c, s = np.cos(down), np.sin(down)
+            return np.stack([c * forward - s * _UP, y, c * _UP + s * forward], -1)
+        return world[:, anatomy.body[f"{side}_knee"]]
+    along = _unit(marks[f"{side}_toe"] - marks[f"{side}_ankle"])
+    plane = np.cross(along, -shin)
+    y = -_unit(plane)
+    y = np.where((y * across).sum(-1, keepdims=True) < 0, -y, y)
+    y = _unit(y + 0.5 * _unit(across - (across * along).sum(-1, keepdims=True) * along))
+    y = _unit(y - (y * along).sum(-1, keepdims=True) * along)
+    z = np.cross(along, y)
+    c, s = np.cos(fitted.foot_pitch), np.sin(fitted.foot_pitch)
+    return np.stack([c * along + s * z, y, c * z - s * along], -1)
+
+
+def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Array) -> set[int]:
+    """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set."""
+    hips = 0.5 * (marks["left_hip"] + marks["right_hip"])
+    shoulders = 0.5 * (marks["left_shoulder"] + marks["right_shoulder"])
+    along = _unit(shoulders - hips)
+    low = _unit(marks["spine"] - hips) if "spine" in marks else along
+    low = np.where((low * along).sum(-1, keepdims=True) > 0.3, low, along)
+    world[:, 0] = _frame(_unit(low + along), marks["left_hip"] - marks["right_hip"])
+    done = {0}
+    shoulder_body = character.parents[anatomy.body["left_shoulder"]]
+    chain = _chain(character, shoulder_body)
+    if chain:
+        waist = hips + world[:, 0] @ np.array(character.bodies[chain[0]].offset)
+        chest = _frame_keeping_z(_unit(shoulders - waist), marks["left_shoulder"] - marks["right_shoulder"])
+        for k, body in enumerate(chain, 1):
+            world[:, body] = _between(world[:, 0], chest, k / len(chain))
+        done |= set(chain)
+    if "head" in anatomy.body:
+        head = anatomy.body["head"]
+        top = next((p for p in ("head_top", "head") if p in marks), None)
+        if top and "neck" in marks:
+            world[:, head] = _frame_keeping_z(_unit(marks[top] - marks["neck"]), world[:, shoulder_body, :, 1])
+        else:
+            world[:, head] = world[:, shoulder_body]
+        done.add(head)
+    return done
+
+
+def _limb(
+    character: Character, anatomy: Anatomy, marks: Landmarks, world: Array, places: tuple[str, str, str], root: Array
+) -> None:
+    upper, middle, end = places
+    bodies = [anatomy.body[p] for p in places]
+    parent = world[:, character.parents[bodies[0]]]
+    bones = [np.array(character.bodies[b].offset, dtype=np.float64) for b in bodies[1:]]
+    rest_upper, rest_lower = (_unit(bone) for bone in bones)
+    axis, sign = _bend_axis(character, bodies[1], rest_upper, bends_forward=end.endswith("wrist"))
+    first, second = _unit(marks[middle] - marks[upper]), _unit(marks[end] - marks[middle])
+    carried = (_shortest(parent @ rest_upper, first) @ (parent @ axis)[..., None])[..., 0]
+    normal = sign * np.cross(first, second)
+    bend = np.linalg.norm(normal, axis=-1, keepdims=True)
+    trust = np.clip((bend - _BENT[0]) / (_BENT[1] - _BENT[0]), 0, 1)
+    a = _unit(trust * _unit(normal) + (1 - trust) * carried)
+    a = np.where((a * carried).sum(-1, keepdims=True) < -0.5, carried, a)
+    start = root + _origin(character, world, bodies[0])
+    first, second = _triangle(start, marks[end], sign * a, *(float(np.linalg.norm(bone)) for bone in bones))
+    world[:, bodies[0]] = _aligned(rest_upper, axis, first, a)
+    world[:, bodies[1]] = _aligned(rest_lower, axis, second, a)
+    world[:, bodies[2]] = world[:, bodies[1]]
+
+
+def _triangle(start: Array, end: Array, normal: Array, upper: float, lower: float) -> tuple[Array, Array]:
+    """Directions of two bones from `start` to `end`, bent so that first x second is along `normal`; straight if out of reach."""
+    way = end - start
+    along = _unit(way)
+    reach = np.clip(np.linalg.norm(way, axis=-1), abs(upper - lower) + 0.02, 0.999 * (upper + lower))
+    x = (reach**2 + upper**2 - lower**2) / (2 * reach)
+    y = np.sqrt(np.maximum(upper**2 - x**2, 0.0))
+    side = _unit(np.cross(along, normal))
+    knee = x[:, None] * along + y[:, None] * side
+    return _unit(knee), _unit(reach[:, None] * along - knee)
+
+
+def _origin(character: Character, world: Array, body: int) -> Array:
+    """Where a body's origin is from the root's, [T, 3]."""
+    way = np.zeros((len(world), 3))
+    while body > 0:
+        parent = character.parents[body]
+        way += world[:, parent] @ np.array(character.bodies[body].offset, dtype=np.float64)
+        body = parent
+    return way
+
+
+def _bend_axis(character: Character, body: int, bone: Array, bends_forward: bool) -> tuple[Array, float]:
+    """Axis of the middle joint in the zero pose and the sign of its range; for joints without one, that of a human."""
+    joint = character.bodies[body].joint
+    if joint.is_hinge:
+        return np.array(joint.axes[0], dtype=np.float64), 1.0 if joint.lower[0] + joint.upper[0] >= 0 else -1.0
+    forward = np.array([1.0, 0.0, 0.0]) if bends_forward else np.array([-1.0, 0.0, 0.0])
+    return _unit(np.cross(bone, forward)), 1.0
+
+
+def _joined(character: Character, root: Array, world: Array) -> StartPose:
+    """Local rotations, hinges made to turn about their axis only, and kept in range."""
+    w = torch.as_tensor(world)
+    joints = rotation.identity((len(world), character.num_joints), dtype=torch.float64)
+    for b, body in enumerate(character.bodies[1:], 1):
+        q = rotation.normalize(rotation.from_matrix(w[:, body.parent].transpose(-1, -2) @ w[:, b]))
+        if body.joint.dof == 3:
+            joints[:, b - 1] = q
+        elif body.joint.dof == 1:
+            axis = torch.tensor(body.joint.axes[0], dtype=torch.float64)
+            angle = rotation.to_angle_about(q, axis).clamp(body.joint.lower[0], body.joint.upper[0])
+            joints[:, b - 1] = rotation.from_axis_angle(axis, angle)
+    return StartPose(
+        torch.as_tensor(root).float(), rotation.from_matrix(w[:, 0]).float(), joints.float(), torch.as_tensor(world).float()
+    )
+
+
+def _chain(character: Character, body: int) -> list[int]:
+    """Bodies from below the root up to `body`."""
+    chain: list[int] = []
+    while body > 0:
+        chain.insert(0, body)
+        body = character.parents[body]
+    return chain
+
+
+def _unit(v: Array) -> Array:
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-9)
+
+
+def _frame(up: Array, left: Array) -> Array:
+    """Frames with y along `left` and z as near to `up` as can be."""
+    y = _unit(left)
+    x = _unit(np.cross(y, up))
+    return np.stack([x, y, np.cross(x, y)], -1)
+
+
+def _frame_keeping_z(up: Array, left: Array) -> Array:
+    z = _unit(up)
+    x = _unit(np.cross(left, z))
+    return np.stack([x, np.cross(z, x), z], -1)
+
+
+def _aligned(rest_bone: Array, rest_axis: Array, bone: Array, axis: Array) -> Array:
+    """Rotations that take the rest bone to `bone` [T, 3] exactly and the rest axis as near to `axis` [T, 3] as can be."""
+
+    def triad(b: Array, a: Array) -> Array:
+        side = _unit(np.cross(a, b))
+        return np.stack([b, side, np.cross(b, side)], -1)
+
+    return triad(bone, axis) @ triad(rest_bone, rest_axis).T
+
+
+def _shortest(a: Array, b: Array) -> Array:
+    """Rotations [T, 3, 3] by the shortest way from unit vectors a to b; half turns are about an arbitrary axis."""
+    v, c = np.cross(a, b), (a * b).sum(-1)
+    k = np.zeros((*v.shape[:-1], 3, 3))
+    k[..., 0, 1], k[..., 0, 2], k[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    k -= np.swapaxes(k, -1, -2)
+    return np.eye(3) + k + k @ k / np.maximum(1 + c, 1e-3)[..., None, None]
+
+
+def _between(a: Array, b: Array, share: float) -> Array:
+    if share >= 1:
+        return b
+    qa, qb = (rotation.from_matrix(torch.as_tensor(m)) for m in (a, b))
+    return rotation.to_matrix(rotation.slerp(qa, qb, torch.full((len(a),), share, dtype=torch.float64))).numpy()

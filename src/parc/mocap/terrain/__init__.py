@@ -1,0 +1,1 @@
+"""The terrain under a recorded motion, and the motion fitted to it."""

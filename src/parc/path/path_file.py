@@ -1,0 +1,37 @@
+"""A path on disk: a small JSON file.
+
+{"format": "parc path", "version": 1, "nodes": [[x, y, z], ...]}        metres
+"""
+
+import json
+from pathlib import Path
+
+import torch
+
+from parc.errors import FormatError, PathError
+from parc.path.terrain_path import TerrainPath
+from parc.run.atomic_files import write_bytes_atomically
+from parc.run.file_reading import read_json
+
+FORMAT = "parc path"
+VERSION = 1
+
+
+def save_path(path: TerrainPath, file: Path | str) -> None:
+    """Write a path; the file is there whole or not at all."""
+    content = {"format": FORMAT, "version": VERSION, "nodes": path.nodes.detach().cpu().tolist()}
+    write_bytes_atomically(Path(file), json.dumps(content).encode())
+
+
+def load_path(file: Path | str) -> TerrainPath:
+    content = read_json(file)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(f'{file} is not a path file, expected a JSON object with "format": "{FORMAT}"')
+    if content.get("version") != VERSION:
+        raise FormatError(f"{file} has version {content.get('version')}, expected {VERSION}")
+    try:
+        return TerrainPath(torch.tensor(content.get("nodes"), dtype=torch.float32))
+    except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError):
+        raise FormatError(f"the nodes of {file} are not a list of [x, y, z] numbers") from None
+    except PathError as error:
+        raise FormatError(f"{file}: {error}") from None

@@ -1,0 +1,203 @@
+"""Futures of the character that have been simulated, as a tree.
+
+A branch is a stretch of one reference followed by one body, every step kept. Branches grow from one another; the root is what the
+character does now:
+
+    now                      the branch in use, `end` steps long, and recorded a little beyond
+     |----- in use -----|----- next ------|
+                        |----- next ------|----- leaf
+                        |                 |----- leaf
+                        |----- next ------|----- leaf
+
+What was simulated need not be simulated again: the character plays the record. Physics repeats itself, so this is what it would
+do, and what went wrong in simulation is never played as long as there is something better.
+
+A branch from which others have grown may grow more: where nothing good came of it at first, at the foot of a wall, another try
+may. So it stays among the leaves, a little less worth after each try.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from torch import Tensor
+
+from parc.track.follow.follower import Snapshot
+from parc.track.follow.plan_reference import PlanReference
+
+Origin = Literal["held", "plan", "body", "pause"]
+"""how a motion was written (`parc.plan.online_rehearsal`)"""
+STEADY = 0.12
+"""m between root and reference at the end of a record, beyond which the next steps may go wrong"""
+
+
+@dataclass(eq=False)
+class Branch:
+    states: Snapshot
+    """[S + 1, ...] one after the other; the first is the last of the branch it grew from"""
+    error: Tensor
+    """[S] m, mean root-relative distance of the bodies from the reference's after each step"""
+    drift: Tensor
+    """[S] m, distance of the root from the reference's after each step"""
+    reference: PlanReference
+    """one"""
+    first: int
+    """frame of the reference at which the body should be in the first state"""
+    end: int
+    """control steps after which the next branch begins, at most S"""
+    survived: int
+    """control steps before the reference was lost"""
+    value: float = 0.0
+    """of the tracker's value function at the end; 0 without a critic"""
+    score: float = 0.0
+    origin: Origin | None = None
+    """None: out of nothing, or what a body did on its own"""
+    parent: "Branch | None" = None
+    tries: int = 0
+    """motions that were written after it"""
+    has_pause: bool = False
+    """one of them stands still"""
+
+    @property
+    def recorded(self) -> int:
+        """S"""
+        return len(self.error)
+
+    @property
+    def is_safe(self) -> bool:
+        """The reference was followed to the end of the record."""
+        return self.survived >= self.recorded
+
+    @property
+    def is_steady(self) -> bool:
+        """It is safe and near its reference at the end of the record, so that all of it may be played."""
+        return self.is_safe and float(self.drift[-1]) < STEADY
+
+    @property
+    def is_rest(self) -> bool:
+        """It stands, safely."""
+        return self.origin == "pause" and self.is_safe
+
+    @property
+    def may_last(self) -> bool:
+        """It stands, and all of it is played."""
+        return self.is_rest and self.first == 0 and self.end == self.recorded
+
+    @property
+    def from_plan(self) -> bool:
+        """It went on from the reference before, not from the simulated body."""
+        return self.origin in ("held", "plan")
+
+    def at(self, step: int) -> Snapshot:
+        return self.states.row(step)
+
+    @property
+    def last(self) -> Snapshot:
+        """Where the next branch begins."""
+        return self.at(self.end)
+
+    def cut(self, end: int) -> "Branch":
+        """The same, of another length."""
+        return replace(self, end=min(max(end, 0), self.recorded))
+
+    def lineage(self) -> "list[Branch]":
+        """From the root of the tree to this one."""
+        branch: Branch | None = self
+        found = []
+        while branch is not None:
+            found.append(branch)
+            branch = branch.parent
+        return found[::-1]
+
+
+class Tree:
+    """The branch in use, how far it is played, and the leaves that descend from it, the best first."""
+
+    def __init__(self, root: Branch, taken: int = 0) -> None:
+        root.parent = None
+        self.branch, self.taken = root, taken
+        self.leaves: list[Branch] = [root]
+
+    @property
+    def now(self) -> Snapshot:
+        return self.branch.at(self.taken)
+
+    @property
+    def frame(self) -> int:
+        """Of the branch's reference, at which the body should be."""
+        return self.branch.first + self.taken
+
+    @property
+    def best(self) -> Branch:
+        """Where to; the branch in use where nothing is known beyond it."""
+        return next((leaf for leaf in self.leaves if leaf is not self.branch), self.branch)
+
+    @property
+    def is_bare(self) -> bool:
+        """Nothing is known beyond the branch in use."""
+        return self.best is self.branch
+
+    @property
+    def has_ended(self) -> bool:
+        """The branch in use is played to its end."""
+        return self.taken >= self.branch.end
+
+    @property
+    def ahead(self) -> int:
+        """Control steps from now to the end of the best leaf."""
+        return self.until(self.best)
+
+    def until(self, leaf: Branch) -> int:
+        """Control steps from now to the end of a leaf."""
+        return sum(branch.end for branch in leaf.lineage()) - self.taken
+
+    def open(self, soonest: int, latest: int) -> tuple[Branch, ...]:
+        """Leaves that may grow, the best first: not so near that the character is past them by then, nor too far ahead."""
+        return tuple(leaf for leaf in self.leaves if soonest <= self.until(leaf) <= latest)
+
+    def grow(self, leaves: Sequence[Branch]) -> None:
+        """Other leaves; those that descend from the branch in use are kept."""
+        self.leaves = [leaf for leaf in leaves if leaf.lineage()[0] is self.branch] or self.leaves
+
+    def is_secure(self, leaf: Branch, lead: int, content: float) -> bool:
+        """What leads there is no dead end: it is known for `lead` steps beyond the branch in use, or the tracker is content."""
+        known = self.until(leaf) - self.branch.end + self.taken
+        return leaf.is_safe and (known >= lead or leaf.lineage()[1].value >= content)
+
+    def move_on(self, longer: int = 0, lead: int = 0, content: float = 0.0) -> None:
+        """To the branch that leads to the best leaf; all others are forgotten.
+
+        What is not secure gives way to a pause, where there is one. Where nothing is known beyond the branch, and it is steady,
+        it is played `longer` steps, so that the tree has time to grow.
+        """
+        beyond = [leaf for leaf in self.leaves if leaf is not self.branch]
+        good = [leaf for leaf in beyond if leaf.lineage()[1].is_rest or self.is_secure(leaf, lead, content)]
+        branch = (good or beyond)[0].lineage()[1]
+        self.leaves = [leaf for leaf in self.leaves if branch in leaf.lineage()]
+        branch.parent = None
+        self.branch, self.taken = branch, 0
+        if self.is_bare and branch.is_steady:
+            branch.end = min(branch.recorded, branch.end + longer)
+
+    def unpaused(self, soonest: int) -> Branch | None:
+        """The first branch on the way to the best leaf after which no pause was tried, and that ends `soonest` steps from now.
+
+        Not one that stands itself: it can be prolonged.
+        """
+        way = (branch for branch in self.best.lineage() if self.until(branch) >= soonest)
+        return next((branch for branch in way if not (branch.has_pause or branch.may_last)), None)
+
+    def cut(self, steps: int) -> None:
+        """Forget what comes later than so many steps from now."""
+        left = self.taken + steps
+        lineage = self.best.lineage()
+        for branch in lineage[:-1]:
+            if left <= branch.end:
+                break
+            left -= branch.end
+        else:
+            branch = lineage[-1]
+        shorter = branch.cut(left)
+        if branch is self.branch:
+            self.branch = shorter
+        self.leaves = [shorter]

@@ -1,0 +1,69 @@
+"""How far bodies have come along their paths, what that is worth, and whether they are there.
+
+Who walks along the foot of a wall that the path goes up is no farther for it, though points of the path lie above his head:
+progress ends where the path is higher than a body's root less `LEAST`. Going up is worth as much as going on. With arc length
+s, the path's height z(s), the sum of all its rises so far C(s), and the highest it gets within `REACH`, z(s) + R(s):
+
+    worth = s + climb (C(s) + h),    h = min(root height - STANDING - z(s), R(s)), crouching is free
+
+A body that hauls itself up an edge gains from the first moment, and going over the edge changes nothing; one that fell off
+the path loses.
+
+Arrived is a root within `radius` of the goal in the plane, at most a metre of path left, and standing height: a body that
+fell off the ledge the goal is on passes under it, and that is no arrival.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from parc.path.path_batch import PathBatch
+
+STANDING = 0.87
+"""m of the root over the ground when standing"""
+STANDING_SLACK = 0.5
+"""m above and below that a root at the goal may be: bent knees, a jump"""
+REMAINING = 1.0
+"""m of path that may be left"""
+LEAST = 0.45
+"""m of a root over the path that it has come along"""
+REACH = 0.6
+"""m of path ahead of a body that begins to climb"""
+CROUCH = 0.3
+"""m below standing that cost nothing"""
+
+
+def walk(paths: PathBatch, progress: Tensor, roots: Tensor) -> Tensor:
+    """Arc lengths [B, T] after roots at [B, T, 3], beginning at progress [B], m."""
+    arcs = paths.spacing * torch.arange(paths.points.shape[1], device=progress.device)
+    walked = []
+    for step in range(roots.shape[1]):
+        root = roots[:, step]
+        too_high = (paths.points[..., 2] > root[:, 2:] - LEAST) & (arcs > progress[:, None])
+        wall = torch.where(too_high, arcs - paths.spacing, math.inf).amin(1)
+        progress = torch.maximum(progress, torch.minimum(paths.advance(progress, root[:, :2]), wall))
+        walked.append(progress)
+    return torch.stack(walked, 1)
+
+
+def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float) -> Tensor:
+    """[B] m of progress that bodies at arc lengths [B] with roots at heights [B] are worth."""
+    z = paths.points[..., 2]
+    rises = torch.diff(z, prepend=z[:, :1]).clamp_min(0).cumsum(1)
+    last = (arc / paths.spacing).long().clamp(0, z.shape[1] - 1)
+    here = paths.position(arc)[:, 2]
+    window = last[:, None] + torch.arange(math.ceil(REACH / paths.spacing) + 1, device=arc.device)
+    ahead = (z.gather(1, window.clamp_max(z.shape[1] - 1)).amax(1) - here).clamp_min(0)
+    climbed = rises.gather(1, last[:, None]).squeeze(1) + (here - z.gather(1, last[:, None]).squeeze(1)).clamp_min(0)
+    above = root_z - STANDING - here
+    height = torch.where(above > 0, torch.minimum(above, ahead), (above + CROUCH).clamp_max(0))
+    return arc + climb * (climbed + height)
+
+
+def at_goal(path: PathBatch, root_pos: Tensor, walked: Tensor, radius: float) -> Tensor:
+    """[B, T] of roots [B, T, 3] that have walked [B, T] along the one path."""
+    goal = path.goal[0]
+    near = (root_pos[..., :2] - goal[:2]).norm(dim=-1) <= radius
+    upright = (root_pos[..., 2] - goal[2] - STANDING).abs() <= STANDING_SLACK
+    return near & upright & (path.length - walked <= REMAINING)

@@ -1,0 +1,1 @@
+"""What the studio does to clips, paths and terrain, at once or as a long job."""

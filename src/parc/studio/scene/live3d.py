@@ -1,0 +1,77 @@
+"""The driven character in the scene: its body, the way it plans to go, and its goal."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from parc.character.character import Character
+from parc.render import palette
+from parc.studio.actions.live_driving import LiveView
+from parc.studio.scene.figure3d import Figure, rgb
+from parc.terrain.terrain import Terrain
+
+COLOUR = "#2f9e6e"
+_NUMBER = 1000
+"""of the figure; the clips' figures count from 0"""
+_EVERY = 6
+"""steps between drawings of the planned way"""
+
+
+class LiveScene:
+    def __init__(self, client: Any, character: Character, mesh: Any) -> None:
+        self._client, self._scene, self._character, self._mesh = client, client.scene, character, mesh
+        self._figure: Figure | None = None
+        self._plan: Any = None
+        self._goal: Any = None
+        self._goal_at: tuple[float, ...] | None = None
+        self._shown = 0
+        self._camera_at: np.ndarray | None = None
+
+    def show(self, view: LiveView, terrain: Terrain, follow: bool) -> None:
+        """The character as it is now; with `follow` the camera goes along with it."""
+        if self._figure is None:
+            self._figure = Figure(self._scene, _NUMBER, self._character, self._mesh)
+            self._camera_at = None
+        self._figure.place(view.pos, view.rot, view.contacts, COLOUR)
+        if self._shown % _EVERY == 0:
+            self._show_plan(view)
+            self._show_goal(view, terrain)
+            self._move_camera(view.pos[0], follow)
+        self._shown += 1
+
+    def hide(self) -> None:
+        for node in (self._figure, self._plan, self._goal):
+            if node is not None:
+                node.remove()
+        self._figure = self._plan = self._goal = self._goal_at = None
+
+    def _show_plan(self, view: LiveView) -> None:
+        if self._plan is not None:
+            self._plan.remove()
+            self._plan = None
+        if len(view.plan) > 1:
+            segments = np.stack([view.plan[:-1], view.plan[1:]], 1).astype(np.float32)
+            self._plan = self._scene.add_line_segments("/live/plan", segments, rgb(COLOUR), thickness=0.03)
+
+    def _show_goal(self, view: LiveView, terrain: Terrain) -> None:
+        at = None if view.goal is None else tuple(view.goal)
+        if at == self._goal_at:
+            return
+        self._goal_at = at
+        if self._goal is not None:
+            self._goal.remove()
+            self._goal = None
+        if view.goal is not None:
+            height = float(terrain.height_at(torch.tensor(view.goal, dtype=torch.float32)))
+            place = (view.goal[0], view.goal[1], height + 0.1)
+            self._goal = self._scene.add_icosphere("/live/goal", radius=0.14, color=rgb(palette.GOAL), position=place)
+
+    def _move_camera(self, root: np.ndarray, follow: bool) -> None:
+        if follow and self._camera_at is not None:
+            step = root - self._camera_at
+            if float(np.linalg.norm(step)) > 0.03:
+                camera = self._client.camera
+                camera.position = np.asarray(camera.position) + step
+                camera.look_at = np.asarray(camera.look_at) + step
+        self._camera_at = root.copy() if follow else None

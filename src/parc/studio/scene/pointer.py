@@ -1,0 +1,147 @@
+"""What the mouse does in the scene, by the tool that is chosen: paint the ground, set waypoints, mark contacts."""
+
+import itertools
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from parc.errors import MotionError
+from parc.path.navigation_graph import Cell
+from parc.render import palette
+from parc.studio.scene.ray_pick import Hit, pick_cell
+
+if TYPE_CHECKING:
+    from parc.studio.studio_page import Page
+
+Tool = Literal[
+    "look around",
+    "raise",
+    "lower",
+    "set height",
+    "flatten",
+    "waypoint",
+    "plan: start",
+    "plan: goal",
+    "contact of a body",
+    "go there",
+]
+TOOLS: tuple[Tool, ...] = (
+    "look around", "raise", "lower", "set height", "flatten", "waypoint", "plan: start", "plan: goal", "contact of a body",
+    "go there",
+)  # fmt: skip
+HINTS: dict[Tool, str] = {
+    "look around": "Drag turns the view, right drag moves it, the wheel zooms.",
+    "raise": "Click a cell, or hold shift and drag over cells.",
+    "lower": "Click a cell, or hold shift and drag over cells.",
+    "set height": "Click a cell, or hold shift and drag over cells.",
+    "flatten": "Click a cell; the brush's square takes its mean height. Choose a radius of 1 or more.",
+    "waypoint": "Click places to walk through, or hold shift and drag to draw the whole path.",
+    "plan: start": "Click the cell a planned path shall start at.",
+    "plan: goal": "Click the cell a planned path shall lead to. With a start it is planned at once.",
+    "contact of a body": "Click a body part of the clip that is worked on: its label is turned over in the chosen frames.",
+    "go there": "Live: click where the character shall go, or hold shift and drag to draw its line.",
+}
+
+
+class Pointer:
+    def __init__(self, page: "Page") -> None:
+        self._page = page
+        self._strokes = itertools.count()
+        self._stroke = ""
+        self._last: Cell | None = None
+        self._line: list[tuple[float, float]] = []
+        self.start: Cell | None = None
+        self.goal: Cell | None = None
+
+        async def on_click(event: Any) -> None:
+            origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
+            page.later(lambda: self.click(origin, direction))
+
+        async def on_drag(event: Any) -> None:
+            eye, place, phase = np.array(page.client.camera.position), np.array(event.end_position), event.phase
+            page.later(lambda: self.drag(eye, place - eye, phase))
+
+        page.stage.catch_clicks(on_click)
+        page.stage.catch_drags(on_drag)
+
+    def click(self, origin: np.ndarray, direction: np.ndarray) -> None:
+        tool = self._page.top.tool
+        if tool == "look around":
+            return
+        if tool == "contact of a body":
+            self._mark_contact(origin, direction)
+            return
+        hit = pick_cell(self._page.session.document.terrain, origin, direction)
+        if hit is None:
+            return
+        if tool == "go there":
+            self._page.session.drive.go_to(float(hit.point[0]), float(hit.point[1]))
+        elif tool == "waypoint":
+            self._page.session.route.add_waypoint(hit.point[0], hit.point[1])
+        elif tool in ("plan: start", "plan: goal"):
+            self.set_end("start" if tool == "plan: start" else "goal", hit.cell)
+            if self.start is not None and self.goal is not None:
+                self._page.path.plan()
+        else:
+            self._page.session.ground.paint(hit.cell, self._page.terrain.brush(tool))
+
+    def drag(self, origin: np.ndarray, direction: np.ndarray, phase: str) -> None:
+        """Shift held: paint cell after cell, or draw the path."""
+        tool, session = self._page.top.tool, self._page.session
+        if phase == "start":
+            self._stroke, self._last, self._line = f"drag {next(self._strokes)}", None, []
+        hit = pick_cell(session.document.terrain, origin, direction)
+        if tool == "go there":
+            self._lead(hit, phase)
+        elif tool in ("waypoint", "plan: start", "plan: goal"):
+            self._draw(hit, phase)
+        elif tool in ("raise", "lower", "set height", "flatten") and hit is not None and hit.cell != self._last:
+            self._last = hit.cell
+            session.ground.paint(hit.cell, self._page.terrain.brush(tool), self._stroke)
+
+    def set_end(self, which: Literal["start", "goal"], cell: Cell | None) -> None:
+        """Where a plan starts or ends, and a dot there."""
+        setattr(self, which, cell)
+        self.refresh_marks()
+        self._page.path.show_ends()
+
+    def refresh_marks(self) -> None:
+        """Put the dots on the ground as it is now; cells that it no longer has are forgotten."""
+        terrain = self._page.session.document.terrain
+        for which, colour in (("start", palette.PATH), ("goal", palette.GOAL)):
+            cell: Cell | None = getattr(self, which)
+            if cell is not None and not (cell[0] < terrain.size[0] and cell[1] < terrain.size[1]):
+                cell = None
+                setattr(self, which, None)
+            place = None
+            if cell is not None:
+                xy = terrain.min_point.double().numpy() + terrain.cell * np.array(cell)
+                place = np.append(xy, float(terrain.heights[cell]))
+            self._page.stage.mark(which, place, colour)
+
+    def _draw(self, hit: Hit | None, phase: str) -> None:
+        if hit is not None:
+            place = hit.point[:2]
+            if not self._line or np.hypot(place[0] - self._line[-1][0], place[1] - self._line[-1][1]) > 0.1:
+                self._line.append(place)
+                if len(self._line) > 1:
+                    self._page.session.route.draw(self._line, self._stroke)
+
+    def _lead(self, hit: Hit | None, phase: str) -> None:
+        """A line for the driven character, which takes it when it is drawn to its end."""
+        if hit is not None:
+            self._line.append((float(hit.point[0]), float(hit.point[1])))
+        if phase == "end" and self._line:
+            self._page.session.drive.go_along(self._line)
+
+    def _mark_contact(self, origin: np.ndarray, direction: np.ndarray) -> None:
+        page = self._page
+        hit = page.stage.body_under(origin, direction)
+        if hit is None:
+            return
+        role, body, _ = hit
+        if not role.is_active:
+            raise MotionError(f"'{role.clip.name}' is not the clip that is worked on; choose it in the list of open clips first")
+        start, stop = page.edit.contact_range()
+        touching = page.session.edit.toggle_contact(body, start, stop)
+        page.tell("Contact", f"{body} {'touches' if touching else 'does not touch'} in frames {start} to {stop - 1}")

@@ -1,0 +1,153 @@
+"""The visible skin of a terrain in tiles: tops of cells and the parts of walls that stand free, coloured by height.
+
+A tile is sent to the page anew only if a cell in it or beside it has changed: a click on a map of ten thousand cells sends two
+hundred and fifty-six of them. Light is painted on (walls by where they look, darker towards their foot; neighbouring tops a
+little apart, which shows the cells without lines), so the browser has none to work out.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parc.dataset.convert.gltf_buffer import GltfBuffer
+from parc.render import palette
+from parc.terrain.terrain import Terrain
+
+TILE = 16
+"""cells along the side of a tile"""
+_SKIRT = 0.5
+"""m that the rim of the map reaches below its lowest cell"""
+_CHECKER = 0.035
+_WALLS = (((1, 0), 0.80), ((-1, 0), 0.72), ((0, 1), 0.86), ((0, -1), 0.66))
+"""neighbour a wall looks at, its light"""
+_FOOT_LIGHT = 0.78
+_STEP = 0.02
+"""m: lower ones have no rim"""
+_RIM = "#6d737a"
+_STOPS = np.array([-2.0, 0.0, 2.0])
+"""m of the palette's colours: fixed, so that an edit does not recolour the rest"""
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    vertices: NDArray[np.float32]
+    """[4 Q, 3]"""
+    faces: NDArray[np.int64]
+    """[2 Q, 3]"""
+    colours: NDArray[np.float64]
+    """[4 Q, 3] sRGB of each vertex, 0 to 255"""
+    rims: NDArray[np.float32]
+    """[2 N, 3] ends of the edges of tops that stand out of a lower neighbour: what the eye reads a step by"""
+
+
+def tiles(terrain: Terrain) -> list[tuple[int, int]]:
+    """First cell of each tile."""
+    return [(i, j) for i in range(0, terrain.size[0], TILE) for j in range(0, terrain.size[1], TILE)]
+
+
+def changed_tiles(old: Terrain | None, new: Terrain) -> list[tuple[int, int]]:
+    """Tiles of the new terrain that look different from the old one's."""
+    if old is new:
+        return []
+    if old is None or old.size != new.size or old.cell != new.cell or bool((old.min_point != new.min_point).any()):
+        return tiles(new)
+    before, after = _heights(old), _heights(new)
+    if before.min() != after.min():
+        return tiles(new)
+    different = np.pad(before != after, 1)
+    return [(i, j) for i, j in tiles(new) if different[i : i + TILE + 2, j : j + TILE + 2].any()]
+
+
+def tile_skin(terrain: Terrain, first: tuple[int, int]) -> Skin:
+    """The skin of the tile that starts with cell `first`."""
+    heights = _heights(terrain)
+    around = np.pad(heights, 1, constant_values=heights.min() - _SKIRT)
+    i, j = (
+        index.ravel()
+        for index in np.meshgrid(
+            *(np.arange(a, min(a + TILE, n)) for a, n in zip(first, heights.shape, strict=True)), indexing="ij"
+        )
+    )
+    x, y = (float(terrain.min_point[k]) + terrain.cell * (np.arange(heights.shape[k] + 1) - 0.5) for k in (0, 1))
+    top = heights[i, j]
+    checker = np.where((i + j) % 2 == 0, 1 + _CHECKER, 1 - _CHECKER)
+    corners = [_quads((x[i], x[i + 1], x[i + 1], x[i]), (y[j], y[j], y[j + 1], y[j + 1]), (top,) * 4)]
+    rims = []
+    colours = [_tint(top)[:, None] * np.repeat(checker[:, None, None], 4, 1)]
+    for (di, dj), light in _WALLS:
+        beside = around[1 + i + di, 1 + j + dj]
+        free = beside < top
+        a, b, low, high = i[free], j[free], beside[free], top[free]
+        if di:
+            xs = (x[a + (di > 0)],) * 4
+            begin, end = (y[b], y[b + 1]) if di > 0 else (y[b + 1], y[b])
+            ys = (begin, end, end, begin)
+        else:
+            ys = (y[b + (dj > 0)],) * 4
+            begin, end = (x[a + 1], x[a]) if dj > 0 else (x[a], x[a + 1])
+            xs = (begin, end, end, begin)
+        corners.append(_quads(xs, ys, (low, low, high, high)))
+        rims.append(corners[-1][high - low > _STEP, 2:].reshape(-1, 3))
+        foot, head = _tint(low) * light * _FOOT_LIGHT, _tint(high) * light
+        colours.append(np.stack([foot, foot, head, head], 1))
+    quads = np.concatenate(corners)
+    start = 4 * np.arange(len(quads))[:, None]
+    faces = np.concatenate([start + (0, 1, 2), start + (0, 2, 3)])
+    return Skin(
+        quads.reshape(-1, 3).astype(np.float32),
+        faces,
+        np.concatenate(colours).reshape(-1, 3).clip(0, 255),
+        (np.concatenate(rims) + [0.0, 0.0, 0.003]).astype(np.float32),
+    )
+
+
+def skin_glb(skin: Skin) -> bytes:
+    """The skin as a glTF file of its own, unlit: colours (linear in that format) are shown as they are."""
+    buffer = GltfBuffer()
+    share = skin.colours / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    rgba = np.concatenate([linear, np.ones((len(linear), 1))], 1)
+    attributes = {
+        "POSITION": buffer.add(skin.vertices, "vertex"),
+        "COLOR_0": buffer.add(np.round(rgba * 65535).astype(np.uint16), "vertex", normalized=True),
+    }
+    indices = buffer.add(skin.faces.ravel().astype(np.uint32), "index")
+    unlit: dict[str, Any] = {"KHR_materials_unlit": {}}
+    materials = [
+        {"pbrMetallicRoughness": {"baseColorFactor": [*colour, 1.0], "metallicFactor": 0.0}, "extensions": unlit}
+        for colour in ((1.0, 1.0, 1.0), palette.linear(_RIM).tolist())
+    ]
+    primitives: list[dict[str, Any]] = [{"attributes": attributes, "indices": indices, "material": 0}]
+    if len(skin.rims):
+        primitives.append({"attributes": {"POSITION": buffer.add(skin.rims, "vertex")}, "mode": 1, "material": 1})
+    return buffer.glb(
+        {
+            "asset": {"version": "2.0"},
+            "extensionsUsed": list(unlit),
+            "scene": 0,
+            "scenes": [{"nodes": [0]}],
+            "nodes": [{"mesh": 0}],
+            "materials": materials,
+            "meshes": [{"primitives": primitives}],
+        }
+    )
+
+
+def _heights(terrain: Terrain) -> NDArray[np.float64]:
+    return terrain.heights.detach().cpu().double().numpy()
+
+
+def _tint(z: NDArray) -> NDArray[np.float64]:
+    """[N, 3] sRGB 0..255."""
+    stops = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in _GROUND], float)
+    return np.stack([np.interp(z, _STOPS, stops[:, k]) for k in range(3)], -1)
+
+
+_GROUND = (palette.GROUND_LOW, palette.GROUND_MIDDLE, palette.GROUND_HIGH)
+
+
+def _quads(xs: tuple, ys: tuple, zs: tuple) -> NDArray[np.float64]:
+    """Corners [Q, 4, 3], counter-clockwise from outside."""
+    return np.stack([np.stack(values, -1) for values in (xs, ys, zs)], -1)

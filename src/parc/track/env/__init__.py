@@ -1,0 +1,1 @@
+"""The tracking environment: observation, action, reward, termination, restarts, and the reference clips."""

@@ -1,0 +1,1 @@
+"""The tracker and its environment for other programs: ONNX, Gymnasium, rsl-rl."""

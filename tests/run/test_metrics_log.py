@@ -1,0 +1,12 @@
+from pathlib import Path
+
+from parc.run.metrics_log import MetricsLog, read_metrics
+
+
+def test_lines_come_back_and_survive_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "metrics.jsonl"
+    MetricsLog(path).write(step=1, loss=float("nan"), parts=[0.1, float("inf")])
+    with path.open("a") as file:
+        file.write('{"step": 2, "lo')
+    MetricsLog(path).write(step=3, loss=0.123456789)
+    assert read_metrics(path) == [{"step": 1, "loss": None, "parts": [0.1, None]}, {"step": 3, "loss": 0.123457}]

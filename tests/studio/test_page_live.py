@@ -1,0 +1,212 @@
+"""The page with the models in the box: physics beside a clip, and a character that is driven."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parc.character import humanoid
+from parc.errors import ParcError
+from parc.models import shipped_generator, shipped_tracker
+from parc.terrain import Terrain
+
+PICTURES = os.environ.get("PARC_PICTURES")
+"""folder to put screenshots into, to look at"""
+
+
+def wait_for(what, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, f"waited {seconds} s in vain"
+        time.sleep(0.02)
+
+
+def snap(someone, name: str) -> None:
+    if PICTURES:
+        someone.tab.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+@pytest.fixture(scope="module")
+def stage(clip_files):
+    """A studio with trained models."""
+    pytest.importorskip("viser", reason="viser is not installed")
+    from parc.studio.clip_library import Library
+    from parc.studio.studio_app import Studio, StudioSettings
+
+    try:
+        models = shipped_generator(), shipped_tracker()
+    except ParcError as error:
+        pytest.skip(str(error))
+    character = humanoid()
+    server = Studio(character, Library(character, clip_files), None, models[0], StudioSettings(port=0), models[1])
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def driver(browser, stage, make_person):
+    context = browser.new_context(viewport={"width": 960, "height": 620}, accept_downloads=True)
+    yield make_person(context.new_page(), stage)
+    context.close()
+
+
+@pytest.fixture
+def someone(driver):
+    """In front of flat ground, with nobody on the stage."""
+    from parc.studio.document import Document
+
+    driver.session.drive.stop()
+    driver.page.playback.pause()
+    driver.page.playback.seek(0.0)
+    driver.session.change("a new start", lambda document: Document(Terrain.flat((16, 16))))
+    driver.page.later(lambda: driver.page.stage.look_at(driver.page.cast))
+    driver.settle()
+    yield driver
+    driver.session.drive.stop()
+    assert not driver.errors, driver.errors
+
+
+def stand(someone):
+    someone.go_to("Live")
+    someone.unfold("Planning", "Plans tried")
+    someone.fill("Plans tried", 1)
+    wait_for(lambda: someone.page.live.settings().planner.candidates == 1)
+    someone.press("Stand on the stage")
+    drive = someone.session.drive
+    wait_for(lambda: drive.view is not None)
+    return drive
+
+
+def test_track_a_clip_beside_itself(someone) -> None:
+    someone.open("walk_up")
+    someone.go_to("Physics")
+    someone.press("Simulate the clip")
+    wait_for(lambda: someone.document.active_clip().name == "walk_up_sim")
+    assert len(someone.page.cast.roles) == 2 or len(someone.document.clips) == 2
+    someone.tab.get_by_text("This clip was simulated").wait_for()
+    someone.page.playback.seek(0.5)
+    someone.settle()
+    snap(someone, "physics")
+
+
+def test_drive_to_a_clicked_goal(someone) -> None:
+    drive = stand(someone)
+    someone.use_tool("go there")
+    someone.click_cell((12, 8), lambda: drive.view is not None and drive.view.wish == "goal")
+    someone.tab.get_by_text("goes to its goal").wait_for()
+    snap(someone, "live_goal")
+    wait_for(lambda: drive.view.arrivals >= 1)
+    someone.press("Keep the run as a clip")
+    wait_for(lambda: someone.document.clip is not None)
+    assert someone.document.active_clip().name.startswith("live_run")
+    goal = np.array([12 * 0.4, 8 * 0.4])
+    nearest = np.linalg.norm(someone.document.active_clip().motion.root_pos[:, :2].numpy() - goal, axis=-1).min()
+    assert nearest < 0.9
+    someone.press("Leave the stage")
+    wait_for(lambda: not drive.is_running)
+
+
+def test_drive_along_a_drawn_line(someone) -> None:
+    """Round a corner: who goes straight to the end of the line misses the corner by 1.13 m."""
+    drive = stand(someone)
+    someone.use_tool("go there")
+    someone.settle()
+    cells = [(8, 8), (12, 8), (12, 12)]
+    line = 0.4 * np.array(cells)
+    track: list[np.ndarray] = []
+    unlisten = someone.session.listen(
+        lambda change: track.append(drive.view.pos[0, :2]) if change == "live" and drive.view is not None else None
+    )
+    for _ in range(4):
+        someone.drag(cells)
+        end = time.monotonic() + 6.0
+        while drive.view.wish != "line" and time.monotonic() < end:
+            time.sleep(0.02)
+        if drive.view.wish == "line":
+            break
+    np.testing.assert_allclose(drive.view.goal, line[-1], atol=0.15)
+    someone.tab.get_by_text("follows the line").wait_for()
+    snap(someone, "live_line")
+    wait_for(lambda: drive.view.wish == "stay")
+    unlisten()
+    went = np.array(track)
+    misses = np.linalg.norm(went[:, None] - line, axis=-1).min(0)
+    assert (misses < 0.85).all(), misses
+    assert off_line(went, line).max() < 0.9
+
+
+def off_line(points: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """m of points [N, 2] from a line through [K, 2]."""
+    starts, ways = line[:-1], np.diff(line, axis=0)
+    share = np.clip(((points[:, None] - starts) * ways).sum(-1) / (ways**2).sum(-1), 0, 1)
+    return np.linalg.norm(starts + share[..., None] * ways - points[:, None], axis=-1).min(-1)
+
+
+def test_pushes_keys_and_edits_while_it_runs(someone) -> None:
+    drive = stand(someone)
+    someone.press("back")
+    wait_for(lambda: drive.view.seconds > 0.1)
+    someone.use_tool("raise")
+    before = someone.document.terrain
+    someone.click_cell((13, 12), lambda: someone.document.terrain is not before)
+    someone.use_tool("look around")
+    someone.tab.mouse.click(200, 60)
+    someone.tab.keyboard.down("ArrowUp")
+    wait_for(lambda: drive.view.wish == "direction")
+    someone.tab.keyboard.up("ArrowUp")
+    wait_for(lambda: drive.view.wish == "stay")
+    assert drive.is_running
+    snap(someone, "live_edit")
+
+
+def test_impossible_goals_are_messages(someone) -> None:
+    drive = stand(someone)
+    heights = someone.document.terrain.heights.clone()
+    heights[11:13] = 4.0
+    someone.session.change("wall", lambda d: d.with_ground_edited(d.terrain.with_heights(heights)))
+    someone.session.drive.go_to(6.0, 3.2)
+    someone.tab.get_by_text("That did not work").first.wait_for()
+    assert drive.is_running
+
+
+def test_closing_the_tab_ends_the_driving_and_nothing_else(someone, browser, stage, make_person) -> None:
+    mine = stand(someone)
+    context = browser.new_context(viewport={"width": 620, "height": 420})
+    other = make_person(context.new_page(), stage)
+    theirs = other.session.drive
+    theirs.start((1.6, 3.2))
+    wait_for(lambda: theirs.view is not None)
+    other.tab.close()
+    wait_for(lambda: not theirs.is_running)
+    assert mine.is_running
+    context.close()
+
+
+def test_replay_page_and_film(someone, tmp_path: Path) -> None:
+    someone.open("stroll_flat")
+    someone.session.edit.cut(0, 20)
+    someone.settle()
+    someone.go_to("Save")
+    with someone.tab.expect_download() as download:
+        someone.press("Replay page (.html)")
+    file = tmp_path / "replay.html"
+    download.value.save_as(file)
+    assert "stroll_flat" in file.read_text()
+    with someone.tab.expect_download(timeout=60_000) as download:
+        someone.press("Film")
+    assert download.value.suggested_filename.endswith(".webp")
+
+
+def test_the_time_is_marked_in_the_plots(someone) -> None:
+    someone.open("walk_up")
+    someone.go_to("Measure")
+    wait_for(lambda: someone.page.analyst.latest is not None)
+    someone.settle()
+    plot = someone.page.measure._plots[0]
+    someone.page.playback.seek(1.0)
+    x, _, spike = plot.data
+    assert x[np.argmax(spike)] == pytest.approx(1.0)
+    someone.settle()
+    snap(someone, "cursor")
