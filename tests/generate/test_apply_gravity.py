@@ -7,8 +7,8 @@ from parc.character import humanoid
 from parc.character.body_surface import world_points
 from parc.character.kinematics import BodyPose
 from parc.generate.data.body_sample_points import probe_points, sole_points
-from parc.generate.repair.apply_gravity import settle
-from parc.generate.repair_settings import RepairSettings
+from parc.generate.repair.apply_gravity import apply_gravity
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.training.window_losses import FALL_PER_FRAME
 from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
@@ -36,7 +36,7 @@ def standing(heights: torch.Tensor, ahead: torch.Tensor | float = 0.0) -> BodyPo
 def fall(pose: BodyPose, has_past: torch.Tensor = ONE, terrain: TerrainBatch = FLAT, walls_carry: bool = False) -> torch.Tensor:
     """The rise of all frames but the first two, which are the past."""
     past, rest = (BodyPose(*(part[:, a:b] for part in pose)) for a, b in ((0, 2), (2, None)))
-    return settle(humanoid(), rest, past, has_past, terrain, RepairSettings(walls_carry=walls_carry))[0]
+    return apply_gravity(humanoid(), rest, past, has_past, terrain, RepairSettings(walls_carry=walls_carry))[0]
 
 
 def test_a_walk_is_left_alone(walk):

@@ -3,7 +3,7 @@
 import torch
 
 from parc.generate.repair.foot_contact import contact_of, gap_below, label_of, lift_of
-from parc.generate.repair_settings import RepairSettings
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 ONE, SETTINGS = torch.ones(()), RepairSettings()

@@ -13,6 +13,7 @@ from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.noise_schedule import DdpmSchedule
 from parc.generate.model.paper_encoder import EncoderSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.rollout.window_step import WindowStart
 from parc.generate.training.flat_adamw import AdamSettings, FlatParameters
 from parc.generate.training.generator_training import (
     CHECKPOINT_FILE,
@@ -28,7 +29,6 @@ from parc.generate.training.generator_training import (
 )
 from parc.generate.training.training_objective import PaperObjective
 from parc.generate.training.training_step import GeneratorTrainer, StepSettings, last_two
-from parc.generate.window_step import WindowStart
 from parc.run import distributed
 from parc.run.checkpoint import load_checkpoint
 from parc.run.compile_traced import TracedFunction

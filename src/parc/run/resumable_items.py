@@ -5,8 +5,8 @@
 
 A note is written last, after all else that belongs to its item. So whenever a job is stopped, an item is finished or it is done
 again, and then gives what it would have given. Notes are found by their keys: the order of items, and who makes them, does not
-matter. A key that holds a hash of what the item was made from finds nothing when that is another; a job whose items all come
-from the same settings keeps those beside the notes instead, and refuses others (`parc.run.settings_guard`). A damaged note does not count.
+matter. A damaged note does not count. A key that holds a hash of what the item was made from finds nothing when that is another.
+A job whose items all come from the same settings keeps those beside the notes, and refuses others (`parc.run.settings_guard`).
 
 Long computations with one state (trainings) are resumed from their checkpoint instead (`parc.run.checkpoint`).
 """

@@ -20,14 +20,14 @@ from parc.character.body_surface import world_points
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
 from parc.generate.data.body_sample_points import Probe, probe_points
-from parc.generate.repair_settings import RepairSettings
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.training.window_losses import FALL_PER_FRAME
 from parc.terrain.carrying_surface import distances
 from parc.terrain.heightmap import heights_at
 from parc.terrain.terrain import TerrainBatch
 
 
-def settle(
+def apply_gravity(
     character: Character,
     pose: BodyPose,
     past_pose: BodyPose,

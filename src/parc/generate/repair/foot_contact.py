@@ -14,7 +14,7 @@ label says what is seen: a sole on the ground that is not swept over it. The num
 import torch
 from torch import Tensor
 
-from parc.generate.repair_settings import RepairSettings
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.terrain.heightmap import heights_at
 from parc.terrain.terrain import TerrainBatch
 

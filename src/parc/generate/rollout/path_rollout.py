@@ -26,10 +26,10 @@ from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule, spaced
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.generate.repair_settings import RepairSettings
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.path_arrival import SAME_HEIGHT, arrive
 from parc.generate.rollout.window_score import ScoreWeights, departure, score_window
-from parc.generate.window_step import PlannedFrames, WindowStart, WindowStep
+from parc.generate.rollout.window_step import PlannedFrames, WindowStart, WindowStep
 from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
 from parc.path.path_batch import PathBatch

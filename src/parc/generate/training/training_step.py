@@ -27,10 +27,10 @@ from parc.generate.model.feature_layout import Statistics
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.generate.repair_settings import RepairSettings
+from parc.generate.repair.repair_settings import RepairSettings
+from parc.generate.rollout.window_step import Frames, WindowStart, WindowStep
 from parc.generate.training.flat_adamw import AdamSettings, FlatAdamW, FlatParameters
 from parc.generate.training.training_objective import FastObjective, PaperObjective
-from parc.generate.window_step import Frames, WindowStart, WindowStep
 from parc.motion.frame_state import FrameState
 from parc.run.compile_traced import TracedFunction
 from parc.run.cuda_graph import CudaGraph

@@ -7,9 +7,9 @@
       mocap/rows/KEY.json      the same of rows finished since the last build that came to its end
       mocap/KEY.motion         a clip on its way from a worker to the data set, called by the key of its row
 
-A row is finished when there is a note under its key (`parc.mocap.make.row_keys`, `parc.run.resumable_items`). So a killed build goes on
-with the next row, a second run of a finished one does nothing, and a run after a source was repaired or a row edited redoes these
-rows alone. The clip of a row that is no longer on the list is taken out. A row that fails is told and passed over.
+A row is finished when there is a note under its key (`parc.mocap.make.row_keys`, `parc.run.resumable_items`). So a killed build
+goes on with the next row, a second run of a finished one does nothing, and a run after a source was repaired or a row edited
+redoes these rows alone. The clip of a row that is no longer on the list is taken out. A row that fails is told and passed over.
 
 A subject keeps its calibration as long as one of the takes it was found from is as it was: the clips of one person agree.
 """

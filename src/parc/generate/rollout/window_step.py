@@ -17,8 +17,8 @@ from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import SamplerPlan
 from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.repair.repair_window import repair
-from parc.generate.repair_settings import RepairSettings
 from parc.generate.rollout.window_overlap import continue_plan, fade_in
 from parc.motion.frame_state import FrameState
 from parc.run.compile_traced import TracedFunction
