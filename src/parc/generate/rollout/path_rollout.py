@@ -345,19 +345,25 @@ class PathRunner:
         return math.ceil(int(self.limit.max()) / self.settings.keep)
 
     @torch.no_grad()
-    def run(self, seed: int, past: FrameState | None = None) -> RolloutBatch:
-        """Whole motions, until all have arrived or used up their time; `past` as for `reset`."""
+    def run(self, seed: int, past: FrameState | None = None, go_on: Callable[[int], bool] | None = None) -> RolloutBatch:
+        """Whole motions, until all have arrived or used up their time; `past` as for `reset`.
+
+        `go_on` is called after each window with their number; where it says no, the motions are as long as they have become.
+        """
         random = torch.Generator(self.progress.device).manual_seed(seed)
         self.reset(past, random)
         windows, keep = self.windows, self.settings.keep
         total = [torch.zeros(self.batch, windows * keep, *part.shape[2:], device=part.device) for part in self.kept]
-        done = 0
         for w in range(windows):
             for buffer, part in zip(total, self.step(random), strict=True):
                 buffer[:, w * keep : (w + 1) * keep] = part
-            done = w + 1
-            if done % 8 == 0 and bool((self.reached | (self.frames >= self.limit)).all()):
+            if go_on is not None and not go_on(w + 1):
                 break
+            looks = go_on is not None or (w + 1) % 8 == 0  # to look makes a GPU wait
+            if looks and bool((self.reached | (self.frames >= self.limit)).all()):
+                break
+
+        # padded to the longest
         longest = max(1, int(self.frames.max()))
         root_pos, root_rot, joint_rot, contacts = (buffer[:, :longest] for buffer in total)
         rotations = (rotation.from_matrix(root_rot), rotation.from_matrix(joint_rot))
