@@ -7,17 +7,6 @@ from parc.evaluate.terrain_sets import SetChoice, TestCase, set_case, set_cases
 from parc.evaluate.tracker_measurement import TrackerTest, evaluate_tracker
 
 __all__ = [
-    "Contender",
-    "EvaluationSettings",
-    "Evaluator",
-    "GeneratorTest",
-    "ModelsUnderTest",
-    "SetChoice",
-    "TestCase",
-    "TrackerTest",
-    "evaluate_generator",
-    "evaluate_tracker",
-    "find_contenders",
-    "set_case",
-    "set_cases",
+    "Contender", "EvaluationSettings", "Evaluator", "GeneratorTest", "ModelsUnderTest", "SetChoice", "TestCase", "TrackerTest",
+    "evaluate_generator", "evaluate_tracker", "find_contenders", "set_case", "set_cases",
 ]  # fmt: skip
