@@ -28,6 +28,8 @@ from parc.record.tracking_attempts import Attempt
 
 @dataclass(frozen=True)
 class AcceptSettings:
+    """What a recording must be like to be kept."""
+
     shortest: float = 2.0
     """s"""
     mean_error: float = 0.15
@@ -66,6 +68,8 @@ class AcceptSettings:
 
 @dataclass(frozen=True)
 class Judgement:
+    """What is said of a recording."""
+
     reasons: tuple[str, ...]
     """why the stretch is refused, one sentence part each"""
     losses: dict[str, float]
@@ -73,6 +77,7 @@ class Judgement:
 
     @property
     def accepted(self) -> bool:
+        """Whether nothing speaks against it."""
         return not self.reasons
 
 

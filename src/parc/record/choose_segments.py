@@ -25,6 +25,8 @@ _PIECE_COST = 1e-4
 
 @dataclass(frozen=True)
 class StretchSettings:
+    """Which parts of attempts may become recordings."""
+
     shortest: float = 2.0
     """s of a recorded stretch"""
     cut_before_failure: float = 0.5

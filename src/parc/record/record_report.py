@@ -10,6 +10,8 @@ lost: nothing usable; unfit: could not be tried"""
 
 @dataclass(frozen=True)
 class ClipOutcome:
+    """What became of one clip."""
+
     clip: str
     fate: Fate
     seconds: float
@@ -29,12 +31,15 @@ class ClipOutcome:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ClipOutcome":
+        """Of a note that was read."""
         plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         return cls(**plain)
 
 
 @dataclass(frozen=True)
 class RecordReport:
+    """What became of all clips."""
+
     outcomes: tuple[ClipOutcome, ...]
 
     def share(self, *fates: Fate) -> float:
@@ -67,6 +72,7 @@ class RecordReport:
         return sum(values) / len(values) if values else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
         return {
             "clips": len(self.outcomes),
             "recorded_whole": self.share("whole"),

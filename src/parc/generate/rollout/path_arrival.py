@@ -18,6 +18,8 @@ REMAINING = 1.0
 
 
 class Arrival(NamedTuple):
+    """How far a window of every row comes."""
+
     progress: Tensor
     """[B] m, after the window"""
     frames: Tensor

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from parc.physics.simulated_world import World
-from parc.run.captured_underway import CapturedUnderway
+from parc.run.cuda_graph import CudaGraph
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.episode_restart import Restart
 from parc.track.env.fast_quaternion import angle_between
@@ -89,8 +89,8 @@ class TrackEnv:
         self._looks = torch.tensor((1, settings.action.lead, *settings.observation.target_steps), device=device)
         self._rows = zeros(n, len(self._looks), dtype=torch.long)
         """[N, 2 + S] rows of the reference: the frame of the next step, the one its motors aim at, those that are observed"""
-        self._before = CapturedUnderway(self._take_action, device, graphs)
-        self._after = CapturedUnderway(self._judge, device, graphs)
+        self._before = CudaGraph(self._take_action, device, every_run_counts=True, enabled=graphs)
+        self._after = CudaGraph(self._judge, device, every_run_counts=True, enabled=graphs)
 
     @property
     def num_worlds(self) -> int:
