@@ -2,11 +2,12 @@
 
     PYTHONPATH=src python tools/data_walk.py TAKES.csv
 
-TAKES.csv is a list of takes as for `parc dataset build`, best with one row. Two commands run in this process: `parc dataset build`
-and `parc loop --preset tiny` on its result. Every file of the package in which a function runs counts once, in the order of the
-first calls. Printed: files, their lines, changes of folder from one file to the next, calls from one file into another.
+TAKES.csv is a list of takes as for `parc dataset build`, best with one row. Two commands run in this process: that one, and
+`parc loop --preset tiny` on its result. Every file of the package in which a function runs counts once, in the order of the first
+calls. Printed: files, their lines, changes of folder from one file to the next, calls from one file into another.
 """
 
+import itertools
 import sys
 import tempfile
 import threading
@@ -44,7 +45,7 @@ class Walk:
         """The counts in one line, then the files."""
         files = [Path(file) for file in self.files]
         lines = sum(len(f.read_text().splitlines()) for f in files)
-        changes = sum(a.parent != b.parent for a, b in zip(files, files[1:], strict=False))
+        changes = sum(a.parent != b.parent for a, b in itertools.pairwise(files))
         head = f"{len(files)} files, {lines} lines, {changes} changes of folder, {len(self.hops)} calls from file to file"
         return "\n".join([head, *(str(f.relative_to(ROOT)) for f in files)])
 
@@ -57,7 +58,9 @@ def main() -> None:
         threading.setprofile(walk.look)
         sys.setprofile(walk.look)
         first = parc_main(["dataset", "build", str(takes), "-o", f"{folder}/D0", "--device", "cpu"])
-        last = parc_main(["loop", f"{folder}/run", "--preset", "tiny", "--iterations", "1", "--dataset", f"{folder}/D0", "--device", "cpu"])
+        last = parc_main(
+            ["loop", f"{folder}/run", "--preset", "tiny", "--iterations", "1", "--dataset", f"{folder}/D0", "--device", "cpu"]
+        )
         sys.setprofile(None)
         threading.setprofile(None)
     print(walk.told())
