@@ -257,7 +257,7 @@ def test_folders_are_not_mixed(
     train = ["train-tracker", str(clip_file), "-o", str(recorded), "--preset", "small", "--worlds", "2", "--iterations", "1"]
     assert "is a data set" in sentence_of(train, capsys)
     again = ["record", str(clips), "-o", str(recorded), "--threads", "1", "--no-mirrored", *with_policy]
-    assert "another recording (other mirrored)" in sentence_of(again, capsys)
+    assert "begun otherwise (settings.mirrored)" in sentence_of(again, capsys)
 
 
 def test_clips_of_another_character_are_not_trained_on(rest: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

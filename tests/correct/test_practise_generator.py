@@ -91,7 +91,7 @@ def test_a_practice_with_other_clips_or_settings_is_refused(whole: Path, clips: 
     before = {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}
     other = [replace(clips[0], name="other")]
     longer = replace(TINY, train=replace(TINY.train, steps=9))
-    for settings, known, what in ((TINY, other, "otherwise .clips."), (longer, clips, "otherwise .settings.")):
+    for settings, known, what in ((TINY, other, "otherwise .clips."), (longer, clips, "otherwise .settings.train.steps.")):
         with pytest.raises(SettingsError, match=f"{what}; choose another folder"):
             practise(settings, known, whole, humanoid())
     assert before == {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}

@@ -8,10 +8,10 @@ import torch
 
 from parc.character import humanoid
 from parc.correct.correct_motions import OptimiseSettings
-from parc.correct.synthesise_clips import SynthesisSettings, read_unit, synthesise, synthesise_unit
+from parc.correct.synthesise_clips import SynthesisSettings, synthesise, synthesise_unit, unit_notes
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset
-from parc.errors import ParcError, SettingsError
+from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
@@ -64,7 +64,7 @@ def test_a_folder_begun_otherwise_is_refused_and_kept(generator: Generator, tmp_
     before = contents(tmp_path)
     with pytest.raises(SettingsError, match=r"otherwise \(seed\)"):
         synthesise(generator, tmp_path, range(2), seed=4, settings=TINY)
-    with pytest.raises(SettingsError, match=r"otherwise \(settings\)"):
+    with pytest.raises(SettingsError, match=r"otherwise \(settings\.candidates\)"):
         synthesise(generator, tmp_path, range(2), seed=3, settings=replace(TINY, candidates=3))
     assert contents(tmp_path) == before
     synthesise(generator, tmp_path, range(2), seed=3, settings=TINY)
@@ -87,10 +87,9 @@ def test_clips_come_with_terrain_path_mirror_and_history(generator: Generator) -
 def test_refused_terrains_say_why(generator: Generator, tmp_path: Path) -> None:
     strict = replace(TINY, only_valid=True, mirrored=False)
     synthesise(generator, tmp_path, range(1), settings=strict)
-    done = read_unit(tmp_path, 0)
-    assert len(done["clips"]) + len(done["refused"]) == 2
-    with pytest.raises(ParcError, match="unit 7"):
-        read_unit(tmp_path, 7)
+    done = unit_notes(tmp_path).get("000000")
+    assert done is not None and len(done.clips) + len(done.refused) == 2
+    assert unit_notes(tmp_path).get("000007") is None
     with pytest.raises(SettingsError):
         SynthesisSettings(candidates=1, keep=2)
 

@@ -1,16 +1,15 @@
 """Merging, weighting and describing data sets."""
 
 import json
-import math
 from dataclasses import replace
 
 import pytest
 import torch
 
 from parc.character import humanoid
-from parc.dataset import Dataset, DatasetWriter, WeightSettings, card_json, card_markdown, data_card, merge, sampling_weights
+from parc.dataset import Dataset, DatasetWriter, card_markdown, data_card, merge
 from parc.dataset.clip_entry import ClipEntry
-from parc.errors import DatasetError, SettingsError
+from parc.errors import DatasetError
 
 
 def store(folder, clips):
@@ -44,27 +43,6 @@ def test_merge_chooses_and_checks_before_it_writes(tmp_path, make_clip, characte
     assert not (tmp_path / "out2").exists()
 
 
-def test_weights_by_hand(make_clip):
-    """Skills of 90 and 10 frames: sqrt gives 3 to 1; inside, in proportion to the length."""
-    entries = [entry(make_clip, "run", 60), entry(make_clip, "run", 30), entry(make_clip, "climb", 10)]
-    assert torch.allclose(sampling_weights(entries), torch.tensor([0.5, 0.25, 0.25]))
-    every_frame = sampling_weights(entries, WeightSettings(skill_power=1.0))
-    assert torch.allclose(every_frame, torch.tensor([0.6, 0.3, 0.1]))
-    every_skill = sampling_weights(entries, WeightSettings(skill_power=0.0))
-    assert torch.allclose(every_skill, torch.tensor([1 / 3, 1 / 6, 1 / 2]))
-
-
-def test_weights_of_clips_shorter_than_a_window(make_clip):
-    entries = [entry(make_clip, "run", 60), entry(make_clip, "run", 10), entry(make_clip, "climb", 12)]
-    weights = sampling_weights(entries, WeightSettings(window=0.5))
-    assert weights.tolist() == [1.0, 0.0, 0.0]
-    with pytest.raises(DatasetError, match="longer than the window of 3 s"):
-        sampling_weights(entries, WeightSettings(window=3.0))
-    for bad in ({"skill_power": 2.0}, {"window": -1.0}, {"window": math.nan}):
-        with pytest.raises(SettingsError):
-            WeightSettings(**bad)
-
-
 def test_card_counts(tmp_path, make_clip):
     clips = [make_clip(f"c{i}", i, frames=30 * (i + 1), skill="climb" if i else "run", path=i == 0) for i in range(3)]
     store(tmp_path / "set", clips)
@@ -80,7 +58,7 @@ def test_card_counts(tmp_path, make_clip):
     assert card["terrain_heights"]["relief"]["most"] == pytest.approx(relief)
     mean = torch.cat([c.motion.contacts for c in clips]).mean()
     assert card["contact_share"] == pytest.approx(float(mean), rel=1e-5)
-    assert json.loads(card_json(card)) == card
+    assert json.loads(json.dumps(card)) == card
     text = card_markdown(card)
     assert "| climb | 2 | 0.08 |" in text and "3 clips, 180 frames" in text
 
@@ -104,7 +82,7 @@ def test_card_tells_edits_by_their_kind(tmp_path, make_clip):
 def test_card_of_nothing(tmp_path):
     DatasetWriter(tmp_path, humanoid()).close()
     card = data_card(Dataset.open(tmp_path))
-    assert card["clips"] == 0 and "0 clips" in card_markdown(card) and json.loads(card_json(card)) == card
+    assert card["clips"] == 0 and "0 clips" in card_markdown(card) and json.loads(json.dumps(card)) == card
 
 
 def test_an_entry_checks_itself(make_clip):

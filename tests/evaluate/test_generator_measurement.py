@@ -19,7 +19,6 @@ from parc.evaluate.generator_measurement import (
     evaluate_group,
     groups_of,
     join,
-    measure_rollouts,
     measure_rows,
     summarise,
 )
@@ -110,9 +109,9 @@ def test_the_best_motion_is_the_one_with_the_least_score(generator, cases) -> No
 
 def test_measured_together_or_apart_is_the_same(generator, cases, monkeypatch) -> None:
     rollouts = rolled(generator, cases, 1.0)
-    together = measure_rollouts(rollouts, cases, generator, TEST)
+    together = summarise(measure_rows(rollouts, cases, generator, TEST), TEST.candidates).mean
     monkeypatch.setattr("parc.evaluate.generator_measurement._FRAMES_AT_ONCE", 40)
-    apart = measure_rollouts(rollouts, cases, generator, TEST)
+    apart = summarise(measure_rows(rollouts, cases, generator, TEST), TEST.candidates).mean
     assert apart == pytest.approx(together, rel=1e-5, nan_ok=True)
 
 

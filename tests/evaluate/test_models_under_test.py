@@ -19,30 +19,30 @@ def test_nothing_is_the_models_in_the_box() -> None:
 
 def test_a_run_gives_its_iterations(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 3, unfinished="iteration-03/tracker")
-    field = find_contenders([run])
-    assert [c.label for c in field.contenders] == ["iteration 1", "iteration 2", "iteration 3"]
-    assert field.contenders[1].tracker == run / "iteration-02" / "tracker" / "actor.safetensors"
-    assert field.contenders[2].tracker is None, "not trained yet"
-    assert field.run == run and len(field.trackers) == 2
+    models = find_contenders([run])
+    assert [c.label for c in models.contenders] == ["iteration 1", "iteration 2", "iteration 3"]
+    assert models.contenders[1].tracker == run / "iteration-02" / "tracker" / "actor.safetensors"
+    assert models.contenders[2].tracker is None, "not trained yet"
+    assert models.run == run and len(models.trackers) == 2
 
 
 def test_an_ablation_stands_beside_the_run(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / "run", 2), make_run(tmp_path / "ablation", 2, corrected=False)]
-    field = find_contenders(runs)
-    assert [c.label for c in field.contenders] == ["iteration 1", "iteration 2", "no physics correction"]
-    assert field.contenders[-1].generator == tmp_path / "ablation" / "iteration-02" / "generator" / "generator.safetensors"
-    assert field.final.label == "iteration 2", "the sweep is of the last that learned from corrected motions"
+    models = find_contenders(runs)
+    assert [c.label for c in models.contenders] == ["iteration 1", "iteration 2", "no physics correction"]
+    assert models.contenders[-1].generator == tmp_path / "ablation" / "iteration-02" / "generator" / "generator.safetensors"
+    assert models.final.label == "iteration 2", "the sweep is of the last that learned from corrected motions"
 
 
 def test_two_runs_of_a_kind_are_named(tmp_path: Path) -> None:
-    field = find_contenders([make_run(tmp_path / name, 1) for name in ("one", "two")])
-    assert [c.label for c in field.contenders] == ["one, iteration 1", "two, iteration 1"]
+    models = find_contenders([make_run(tmp_path / name, 1) for name in ("one", "two")])
+    assert [c.label for c in models.contenders] == ["one, iteration 1", "two, iteration 1"]
 
 
 def test_files_are_told_apart_and_paired(models: Path) -> None:
     a, b, s, t = (models / f"{n}.safetensors" for n in "abst")
-    field = find_contenders([a, s, b, t])
-    assert [(c.label, c.generator, c.tracker) for c in field.contenders] == [("a", a, s), ("b", b, t)]
+    models = find_contenders([a, s, b, t])
+    assert [(c.label, c.generator, c.tracker) for c in models.contenders] == [("a", a, s), ("b", b, t)]
     assert [c.tracker for c in find_contenders([a, b, t]).contenders] == [t, t]
     assert [c.tracker for c in find_contenders([a, b]).contenders] == [None, None]
     (only,) = find_contenders([s]).contenders

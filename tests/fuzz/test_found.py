@@ -17,17 +17,19 @@ import torch
 
 from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.correct.synthesise_clips import read_unit
+from parc.correct.synthesise_clips import unit_notes
 from parc.dataset import Clip, Dataset, import_folder, load_clip, save_clip
 from parc.dataset.convert import array_file
 from parc.dataset.flat_terrain import flat_ground
 from parc.errors import FormatError, MotionError, ParcError
+from parc.evaluate.result_cache import PartStore
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.loop.admit_clips import read_admission
+from parc.mocap.make.build_report import row_notes
 from parc.mocap.read.read_take import read_take
 from parc.path import TerrainPath
-from parc.record.record_clips import RecordSettings, _claim, _read_outcomes
+from parc.record.record_clips import RecordSettings, _claim, _unit_notes
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
 from parc.run.settings_guard import agree
 from parc.terrain import Terrain, load_terrain
@@ -245,11 +247,8 @@ def test_a_mesh_reads_no_other_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "7", "[7]", '{"clips": 3}', '{"seed": []}', "\ud800"])
 def test_a_damaged_file_of_a_run_is_a_sentence_that_names_it(tmp_path: Path, text: str) -> None:
-    """Cut or changed notes of what is done: units of synthesis and of recording, what a folder is made with, what joined."""
-    (tmp_path / "units").mkdir()
+    """Cut or changed: what a folder is made with, what joined."""
     for name, read in {
-        "units/000000.json": lambda: read_unit(tmp_path, 0),
-        "unit.json": lambda: _read_outcomes(tmp_path / "unit.json"),
         "recording.json": lambda: _claim(tmp_path, 0, "t", RecordSettings(), 1, 2, ["a"]),
         "synthesis.json": lambda: agree(tmp_path / "synthesis.json", {"seed": 1}),
         "admission.json": lambda: read_admission(tmp_path),
@@ -258,3 +257,15 @@ def test_a_damaged_file_of_a_run_is_a_sentence_that_names_it(tmp_path: Path, tex
         with pytest.raises(ParcError) as error:
             read()
         assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "7", "[7]", '{"clips": 3}', '{"seed": []}', "\ud800"])
+def test_a_damaged_note_of_what_is_done_does_not_count(tmp_path: Path, text: str) -> None:
+    """Cut or changed notes of units of synthesis and of recording, of rows of a build, of parts of an evaluation."""
+    for notes in (unit_notes(tmp_path), _unit_notes(tmp_path), row_notes(tmp_path), PartStore(tmp_path)._items):
+        file = notes.folder / "000000.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(text.encode("utf-8", "surrogatepass"))
+        assert notes.get("000000") is None and notes.notes() == {}
+    (tmp_path / "report.jsonl").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert row_notes(tmp_path).get("000000") is None

@@ -7,12 +7,14 @@ from parc.character import humanoid
 from parc.character.body_surface import world_points
 from parc.character.kinematics import BodyPose
 from parc.generate.data.body_sample_points import probe_points, sole_points
-from parc.generate.repair.apply_gravity import PUSH, SLACK, settle
+from parc.generate.repair.apply_gravity import apply_gravity
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.training.window_losses import FALL_PER_FRAME
 from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 ONE = torch.ones(())
+SLACK = RepairSettings().flight_slack
 FLAT = TerrainBatch.stack([Terrain.flat((12, 12))])
 LEDGE = torch.where(torch.arange(12)[:, None] < 6, 1.0, 0.0).expand(12, 12)
 
@@ -34,7 +36,7 @@ def standing(heights: torch.Tensor, ahead: torch.Tensor | float = 0.0) -> BodyPo
 def fall(pose: BodyPose, has_past: torch.Tensor = ONE, terrain: TerrainBatch = FLAT, walls_carry: bool = False) -> torch.Tensor:
     """The rise of all frames but the first two, which are the past."""
     past, rest = (BodyPose(*(part[:, a:b] for part in pose)) for a, b in ((0, 2), (2, None)))
-    return settle(humanoid(), rest, past, has_past, terrain, walls_carry)[0]
+    return apply_gravity(humanoid(), rest, past, has_past, terrain, RepairSettings(walls_carry=walls_carry))[0]
 
 
 def test_a_walk_is_left_alone(walk):
@@ -86,7 +88,7 @@ def test_rising_ground_raises_a_fallen_body_by_steps():
     ahead = torch.cat([torch.full((8,), 1.0), torch.full((12,), -1.0)])
     rise = fall(standing(heights, ahead), terrain=TerrainBatch.stack([Terrain(LEDGE.clone(), torch.zeros(2))]))
     assert rise[5] < -0.1 and rise[-1] == pytest.approx(0, abs=1e-6)
-    assert rise.diff().max() <= PUSH + 1e-6
+    assert rise.diff().max() <= RepairSettings.push_step + 1e-6
 
 
 def test_a_face_beside_it_carries_no_body():

@@ -9,11 +9,11 @@ import torch
 from parc.character import humanoid
 from parc.dataset.convert.clip_files import save_clip
 from parc.errors import SettingsError
-from parc.generate.model.compile_traced import Fused
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.noise_schedule import DdpmSchedule
 from parc.generate.model.paper_encoder import EncoderSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
+from parc.generate.rollout.window_step import WindowStart
 from parc.generate.training.flat_adamw import AdamSettings, FlatParameters
 from parc.generate.training.generator_training import (
     CHECKPOINT_FILE,
@@ -28,9 +28,10 @@ from parc.generate.training.generator_training import (
     train_generator,
 )
 from parc.generate.training.training_objective import PaperObjective
-from parc.generate.training.training_step import GeneratorTrainer, StepSettings
+from parc.generate.training.training_step import GeneratorTrainer, StepSettings, last_two
 from parc.run import distributed
 from parc.run.checkpoint import load_checkpoint
+from parc.run.compile_traced import TracedFunction
 from parc.run.metrics_log import read_metrics
 
 TINY = GeneratorSettings(network=PrefixSettings(width=32, layers=1, heads=2, hidden=64))
@@ -43,7 +44,7 @@ def tiny_run(steps: int, **changes) -> TrainSettings:
     return TrainSettings(**{"steps": steps, "generator": TINY, "step": STEP, "log_steps": 1, **changes})
 
 
-def test_own_rollouts_that_hover_fall(windows):
+def test_own_rollouts_that_hover_fall(windows, monkeypatch):
     """A past 1 m above the ground and a plan that stays there: only with the repair is it left lower, and by free fall."""
     ends = {}
     for repairs in (False, True):
@@ -55,10 +56,12 @@ def test_own_rollouts_that_hover_fall(windows):
         past = past._replace(root_pos=past.root_pos[:, -1:].expand(-1, 2, -1) + torch.tensor([0.0, 0.0, 1.0]))
         past = past._replace(joint_rot=past.joint_rot[:, -1:].expand(-1, 2, -1, -1, -1))
         past = past._replace(root_rot=past.root_rot[:, -1:].expand(-1, 2, -1, -1))
-        _, frame, _ = trainer._start_own_window(drawn, past)
-        plan = trainer.generator.mean.expand(step.batch, trainer.generator.settings.future, -1)
-        yes = torch.ones(step.batch, dtype=torch.bool)
-        ends[repairs], _ = trainer._end_own_window(plan, frame, past, drawn.patch, yes, past)
+        window = trainer._own_window
+        plan = window.generator.mean.expand(step.batch, window.generator.settings.future, -1)
+        monkeypatch.setattr(window.generator, "denoise_window", lambda *_, plan=plan: plan)
+        start = WindowStart(past, past.body_pose(humanoid()), torch.ones(()), drawn.patch, drawn.goal)
+        frames, pose = window(start, None, torch.zeros(0), torch.zeros(0), [])
+        ends[repairs], _ = last_two(frames, pose)
     fallen = (ends[False].root_pos - ends[True].root_pos)[:, -1, 2]
     assert float(fallen.min()) > 0.5 * (1 - 0.31) * 9.81 * (6 / 30) ** 2
     assert float(fallen.max()) < 1.1
@@ -75,12 +78,13 @@ def test_a_trainer_used_again_trains_as_a_new_one_and_compiles_nothing_again(wal
         init = tmp_path / f"first{fused}"
         run_training(used, first, init)
         file = init / GENERATOR_FILE
-        before = [len(piece._runs) for piece in (used._noising, used._judging, used._own_starting) if isinstance(piece, Fused)]
+        pieces = (used._noising, used._judging, used._own_window._describing, used._own_window._repairing)
+        before = [len(piece._runs) for piece in pieces if isinstance(piece, TracedFunction)]
         again = make_trainer(on, [walk, other], humanoid(), init=file, used=used)
         assert again is used
         run_training(again, on, tmp_path / f"again{fused}")
         new = train_generator(on, [walk, other], tmp_path / f"new{fused}", init=file)
-        assert [len(piece._runs) for piece in (used._noising, used._judging, used._own_starting) if fused] == before
+        assert [len(piece._runs) for piece in pieces if fused] == before
         for a, b in zip(again.averaged().network.parameters(), new.network.parameters(), strict=True):
             torch.testing.assert_close(a, b, atol=1e-5 if fused else 0, rtol=0)
     assert (tmp_path / "againFalse" / GENERATOR_FILE).read_bytes() == (tmp_path / "newFalse" / GENERATOR_FILE).read_bytes()
@@ -256,7 +260,8 @@ def test_a_step_in_recorded_pieces_is_the_step(windows):
             trainer.fuse(backend="eager")
         for _ in range(2):
             trainer.step(0.5)
-        pieces = (trainer._changing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
-        assert all(isinstance(p, Fused) and p.is_compiled for p in pieces) == recorded
+        pieces = (trainer._changing, trainer._noising, trainer._judging)
+        assert all(isinstance(p, TracedFunction) and p.is_compiled for p in pieces) == recorded
+        assert trainer._own_window.is_compiled == recorded
         values.append((trainer.flat.values.clone(), trainer.parts.clone()))
     torch.testing.assert_close(values[1], values[0])

@@ -9,8 +9,9 @@ from torch import Tensor
 from parc.character import humanoid
 from parc.generate.data.training_windows import WindowBatch, WindowSampler
 from parc.generate.model.feature_layout import FeatureLayout, Statistics
-from parc.generate.training.training_objective import FastObjective, Objective, PaperObjective
+from parc.generate.training.training_objective import FastObjective, PaperObjective
 
+Objective = FastObjective | PaperObjective
 OBJECTIVES = pytest.mark.parametrize("objective", [FastObjective(), PaperObjective()], ids=["fast", "paper"])
 GEOMETRY = ("consistency", "slide", "penetration", "own_contact", "flight")
 """terms that ask nothing of the recording; the paper's objective has the penetration alone"""

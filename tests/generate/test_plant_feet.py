@@ -6,7 +6,7 @@ import torch
 
 from parc.character import humanoid
 from parc.generate.data.body_sample_points import probe_points, sole_points
-from parc.generate.repair.plant_feet import lock_feet
+from parc.generate.repair.plant_feet import plant_feet
 from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import Terrain, TerrainBatch
 
@@ -33,7 +33,7 @@ def slide_of(state: FrameState) -> torch.Tensor:
 def test_a_walk_that_does_not_slide_is_left_alone(walk):
     character = humanoid()
     state, past = batch(walk.motion, 11, 13), batch(walk.motion, 10, 1)
-    locked = lock_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
+    locked = plant_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
     torch.testing.assert_close(locked.root_pos, state.root_pos, atol=2e-3, rtol=0)
     torch.testing.assert_close(locked.body_pose(character).pos, state.body_pose(character).pos, atol=5e-3, rtol=0)
 
@@ -45,7 +45,7 @@ def test_a_walk_that_slides_stands_again(walk):
     drift = torch.cat([0.01 * t, 0.004 * torch.sin(0.9 * t), 0 * t], -1)
     sliding = dataclasses.replace(walk.motion, root_pos=walk.motion.root_pos + drift)
     state, past = batch(sliding, 11, 40), batch(sliding, 10, 1)
-    locked = lock_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
+    locked = plant_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
     assert (slide_of(state) > 0.2 / 30).float().mean() > 0.3
     assert (slide_of(locked) > 0.2 / 30).float().mean() < 0.02
     assert slide_of(locked).mean() < 0.1 * slide_of(state).mean()
@@ -59,7 +59,7 @@ def test_sunk_and_floating_feet_find_the_ground(walk):
     for shift in (-0.04, 0.04):
         moved = dataclasses.replace(walk.motion, root_pos=walk.motion.root_pos + torch.tensor([0.0, 0.0, shift]))
         state, past = batch(moved, 11, 30), batch(moved, 10, 1)
-        locked = lock_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
+        locked = plant_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
         soles = sole_points(probe_points(character, torch.device("cpu")), locked.body_pose(character))[0]
         gap = (soles[..., 2] - walk.terrain.height_at(soles[..., :2])).amin(-1)
         on = state.contacts[0][:, list(character.feet)] > 0.5
@@ -73,7 +73,7 @@ def test_without_a_past_feet_stand_at_once(walk):
     character = humanoid()
     moved = dataclasses.replace(walk.motion, root_pos=walk.motion.root_pos - torch.tensor([0.0, 0.0, 0.04]))
     state, past = batch(moved, 11, 10), batch(moved, 10, 1)
-    locked = lock_feet(character, state, state.body_pose(character), past, past.body_pose(character), 0 * ONE, ground(walk))
+    locked = plant_feet(character, state, state.body_pose(character), past, past.body_pose(character), 0 * ONE, ground(walk))
     soles = sole_points(probe_points(character, torch.device("cpu")), locked.body_pose(character))[0, 0]
     on = state.contacts[0, 0][list(character.feet)] > 0.5
     assert on.any() and (soles[..., 2] - walk.terrain.height_at(soles[..., :2])).amin(-1)[on].abs().max() < 0.005
@@ -86,7 +86,7 @@ def test_labels_are_true_afterwards(walk):
     state, past = batch(moved, 11, 40), batch(moved, 10, 1)
     noise = 0.4 * torch.rand(state.contacts.shape, generator=torch.Generator().manual_seed(1))
     state = state._replace(contacts=(0.8 * state.contacts + noise).clamp(0, 1))
-    locked = lock_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
+    locked = plant_feet(character, state, state.body_pose(character), past, past.body_pose(character), ONE, ground(walk))
     soles = sole_points(probe_points(character, torch.device("cpu")), locked.body_pose(character))[0]
     gap = (soles[..., 2] - walk.terrain.height_at(soles[..., :2])).amin(-1)
     label = locked.contacts[0][:, list(character.feet)]
@@ -102,4 +102,4 @@ def test_bodies_without_such_legs_pass_through(hopper):
     )
     pose, past = still.body_pose(hopper), still.narrow(0, 1)
     flat = TerrainBatch.stack([Terrain.flat((4, 4))])
-    assert lock_feet(hopper, still, pose, past, past.body_pose(hopper), ONE, flat) is still
+    assert plant_feet(hopper, still, pose, past, past.body_pose(hopper), ONE, flat) is still

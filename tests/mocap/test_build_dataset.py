@@ -11,9 +11,9 @@ import torch
 from parc.character import Character
 from parc.dataset import Dataset, DatasetWriter
 from parc.dataset.clip import Clip
-from parc.errors import DatasetError, FormatError
+from parc.errors import DatasetError, FormatError, SettingsError
 from parc.mocap.make.build_dataset import BuildSettings, _take, build_dataset
-from parc.mocap.make.build_report import BuildReport
+from parc.mocap.make.build_report import BuildReport, RowResult
 from parc.mocap.make.make_clip import MocapSettings
 from parc.mocap.make.row_keys import row_keys
 from parc.mocap.make.take_shortlist import read_shortlist
@@ -82,6 +82,25 @@ def test_a_finished_build_does_nothing_and_a_killed_one_goes_on(
     assert {r.name for r in again().results} == {r.name for r in built[1].results}
     assert sorted(made) == sorted(json.loads(line)["name"] for line in lines[1:])
     assert len(Dataset.open(out, character)) == 2
+
+
+def test_a_build_killed_between_two_rows_goes_on_with_the_next(
+    character: Character, shortlist: Path, built: tuple[Path, BuildReport, list], tmp_path: Path
+) -> None:
+    made: list[str] = []
+
+    def stops(done: int, rows: int, result: RowResult) -> None:
+        made.append(result.name)
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_dataset(shortlist, tmp_path, character, TINY, stops)
+    report = build_dataset(shortlist, tmp_path, character, TINY, lambda done, rows, result: made.append(result.name))
+    assert sorted(made) == sorted(r.name for r in built[1].results), "nothing is made twice"
+    assert [(r.name, r.status, r.key) for r in report.results] == [(r.name, r.status, r.key) for r in built[1].results]
+    assert len((tmp_path / "mocap" / "report.jsonl").read_text().splitlines()) == len(made)
+    assert not (tmp_path / "mocap" / "rows").exists()
 
 
 def test_what_changed_is_redone_and_nothing_else(
@@ -177,12 +196,13 @@ def test_frames_beyond_the_end_are_said(character: Character, shortlist: Path, b
     assert len(_take(replace(row, last_frame=frames), row.file(shortlist), character).landmarks) == frames
 
 
-def test_other_settings_are_refused(character: Character, shortlist: Path, tmp_path: Path) -> None:
-    out = tmp_path / "set"
-    (out / "mocap").mkdir(parents=True)
-    (out / "mocap" / "settings.json").write_text("{}")
-    with pytest.raises(DatasetError, match="other settings"):
-        build_dataset(shortlist, out, character, TINY)
+def test_other_settings_are_refused(
+    character: Character, shortlist: Path, built: tuple[Path, BuildReport, list], tmp_path: Path
+) -> None:
+    shutil.copytree(built[0], tmp_path / "set")
+    other = replace(TINY, limits=replace(TINY.limits, gap=99.0))
+    with pytest.raises(SettingsError, match=r"set was begun otherwise \(limits\.gap\)"):
+        build_dataset(shortlist, tmp_path / "set", character, other)
 
 
 def test_units_of_a_list_have_names_or_are_metres(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import torch
 
 from parc.errors import PathError, SettingsError
 from parc.path.navigation_graph import NavigationGraph
-from parc.path.path_planning import PlanSettings, plan_path, plan_paths, plan_random_path
+from parc.path.path_planning import PlanSettings, plan_path, plan_random_path
 from parc.terrain.terrain import Terrain
 
 
@@ -85,20 +85,3 @@ def test_random_paths_are_seeded_and_go_on_after_a_bad_pair():
     noise = Terrain(torch.rand(16, 16, generator=torch.Generator().manual_seed(0)) * 4000, torch.zeros(2))
     with pytest.raises(PathError, match="none of 3 random pairs"):
         plan_random_path(noise, np.random.default_rng(0), tries=3)
-
-
-def test_a_batch_does_not_depend_on_the_workers_and_reports_errors_per_item():
-    terrains = [hills(k) for k in range(4)] + [Terrain.flat((4, 4)), hills(9)]
-    alone = plan_paths(terrains, seed=3)
-    together = plan_paths(terrains, seed=3, workers=2)
-    for a, b in zip(alone, together, strict=True):
-        assert a.error == b.error and (a.path is None) == (b.path is None)
-        if a.path is not None and b.path is not None:
-            assert torch.equal(a.path.nodes, b.path.nodes)
-    assert [r.path is None for r in alone] == [False] * 4 + [True, False]
-    assert "4 x 4" in (alone[4].error or "")
-    rng = np.random.default_rng(np.random.SeedSequence([3, 0, 5]))
-    assert torch.equal(alone[5].path.nodes, plan_random_path(terrains[5], rng).nodes)
-    assert plan_paths([], seed=0, workers=4) == []
-    with pytest.raises(SettingsError, match="workers is 0"):
-        plan_paths(terrains, seed=0, workers=0)

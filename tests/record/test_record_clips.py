@@ -12,7 +12,7 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset, DatasetWriter
-from parc.errors import DatasetError
+from parc.errors import DatasetError, SettingsError
 from parc.metrics.clip_measures import measure_clips
 from parc.record.accept_recording import AcceptSettings
 from parc.record.record_clips import RecordSettings, _outcome, record_dataset, record_unit
@@ -177,9 +177,9 @@ def test_other_recordings_and_no_clips_are_refused(
 ) -> None:
     with pytest.raises(DatasetError, match="no clips"):
         record_dataset(actor_file, [], tmp_path / "a", character)
-    with pytest.raises(DatasetError, match="other margin"):
+    with pytest.raises(SettingsError, match=r"begun otherwise \(settings\.margin\)"):
         record_dataset(actor_file, clips, recorded[0], character, settings=replace(SETTINGS, margin=1.0))
-    with pytest.raises(DatasetError, match="other clips"):
+    with pytest.raises(SettingsError, match=r"begun otherwise \(clips\)"):
         record_dataset(actor_file, clips[:1], recorded[0], character, settings=SETTINGS)
     with pytest.raises(DatasetError, match="'good'"):
         record_dataset(actor_file, [clips[0], clips[0]], tmp_path / "b", character)

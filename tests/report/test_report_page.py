@@ -13,7 +13,7 @@ from PIL import Image
 
 from parc.character import humanoid
 from parc.errors import FormatError, SettingsError
-from parc.report import Report, bar_chart, density_chart, line_chart, replay_payload
+from parc.report import Report, bar_chart, line_chart, replay_payload
 from parc.report.svg_chart import ticks
 
 
@@ -47,7 +47,7 @@ def page(walk, other_walk) -> Report:
         .add_table([["stairs", 0.5], ["boxes", 2]], ["terrain", "value"], caption="by terrain")
         .add_section("Charts", "One.\n\nTwo.")
         .add_chart(line_chart({"loss & more": (x, np.exp(-x / 9))}, "Loss", "step", "loss"), bar_chart({"a": 1.0, "b": -2.0}))
-        .add_chart(density_chart({"ours": np.sin(x), "data": np.cos(x)}, "Jerk"))
+        .add_chart(line_chart({"ours": (x, np.sin(x)), "data": (x, np.cos(x))}, "Jerk"))
         .add_image(Image.new("RGB", (8, 8), "red"), "a square")
         .add_replay([walk, other_walk], humanoid(), "walks")
         .add_details("settings", {"seed": 0})
@@ -116,19 +116,6 @@ def test_ticks_are_round_cover_the_range_and_are_few(low, high):
     assert found[0] <= low and found[-1] >= high and 3 <= len(found) <= 9
     np.testing.assert_allclose(steps, steps[0], rtol=1e-6)
     assert round(steps[0] / 10 ** np.floor(np.log10(steps[0]) + 1e-9), 6) in (1, 2, 5)
-
-
-def test_a_density_holds_one_unit_of_area():
-    svg = density_chart({"x": np.random.default_rng(0).normal(2, 0.5, 400)}, points=400)
-    curve = re.findall(r'd="(M[^"]*)" fill="none"', svg)[0]
-    pixels = np.array([[float(v) for v in p.split()] for p in re.split("[ML]", curve) if p])
-    labels = [(float(x), float(v)) for x, v in re.findall(r'<text x="([\d.]+)" y="271" text-anchor="middle">([-\d.]+)<', svg)]
-    heights = [(float(y), float(v)) for y, v in re.findall(r'<text x="57" y="([\d.]+)" text-anchor="end">([-\d.]+)<', svg)]
-    x = np.interp(pixels[:, 0], *zip(*sorted(labels), strict=True))
-    per_pixel = (heights[-1][1] - heights[0][1]) / (heights[0][0] - heights[-1][0])
-    y = (pixels[:, 1].max() - pixels[:, 1]) * per_pixel
-    inside = (pixels[:, 0] >= labels[0][0]) & (pixels[:, 0] <= labels[-1][0])
-    assert np.trapezoid(y[inside], x[inside]) == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_browser_runs_the_replay(walk, other_walk, tmp_path):

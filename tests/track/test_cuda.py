@@ -11,7 +11,7 @@ from parc.dataset.clip import Clip
 from parc.models import shipped_tracker
 from parc.motion.frame_state import FrameState
 from parc.physics.choose_engine import make_world
-from parc.run.captured_underway import CapturedUnderway
+from parc.run.cuda_graph import CudaGraph
 from parc.run.distributed import Group
 from parc.track.env.reference_library import build_library
 from parc.track.follow.evaluate_tracking import evaluate
@@ -62,11 +62,11 @@ def test_plans_are_followed_and_written_between_replays(character: Character, sq
         bodies, later = follower.tracked, FrameState(*(part[:, 10:30].clone() for part in frames))
         everybody, at = torch.ones(2, dtype=torch.bool, device="cuda"), torch.tensor([14, 15], device="cuda")
         assert isinstance(bodies.reference, WrittenTable)
-        write = CapturedUnderway(partial(bodies.reference.write, everybody, at, later), bodies.world.device, graphs, 1)
+        write = CudaGraph(partial(bodies.reference.write, everybody, at, later), bodies.world.device, True, enabled=graphs)
         for _ in range(8):
             write()
             bodies.observe()
             follower.step()
-        assert (bodies._after._graph is not None) == graphs and bodies.reference.length.tolist() == [34, 35]
+        assert bodies._after.is_captured == graphs == write.is_captured and bodies.reference.length.tolist() == [34, 35]
         roots.append(torch.cat([trace.root_pos[:, -1], bodies.world.body_pos[:, 0]]).cpu())
     torch.testing.assert_close(roots[1], roots[0], atol=0.02, rtol=0)

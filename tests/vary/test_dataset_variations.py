@@ -12,7 +12,7 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, SettingsError
 from parc.mocap.subject.fit_clips import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
-from parc.vary.dataset_variations import VarySetSettings, vary_dataset
+from parc.vary.dataset_variations import Progress, VarySetSettings, vary_dataset
 from parc.vary.variation_ranges import VariationRanges
 from parc.vary.vary_clips import VarySettings
 
@@ -50,10 +50,38 @@ def test_a_larger_count_adds_to_what_is_there_and_seeds_are_per_item(character: 
     assert set(status.values()) <= {"kept", "rejected"}
 
 
+def test_a_run_killed_between_two_batches_goes_on_with_the_next(character: Character, step_walk: Clip, tmp_path: Path) -> None:
+    with DatasetWriter(tmp_path / "source", character) as writer:
+        short = step_walk.motion.slice(0, 24)
+        writer.append([replace(step_walk, name=name, motion=short) for name in ("a", "b")])
+    seen: list[int] = []
+
+    def stops(done: int, count: int) -> None:
+        seen.append(done)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    def run(out: str, on_progress: Progress | None = None) -> list[tuple[str, str, str]]:
+        report = vary_dataset(
+            tmp_path / "source", tmp_path / out, character, 1, 7, replace(FEW, at_once=1), on_progress=on_progress
+        )
+        return [(r.name, r.status, r.key) for r in report.results]
+
+    with pytest.raises(KeyboardInterrupt):
+        run("torn", stops)
+    notes = tmp_path / "torn" / "vary" / "rows"
+    assert len(list(notes.glob("*.json"))) == 1
+    assert run("torn", stops) == run("whole") and seen == [1, 2], "nothing is made twice"
+    assert not notes.exists()
+    torn, whole = (Dataset.open(tmp_path / name, character) for name in ("torn", "whole"))
+    assert torn.names == whole.names
+    for name in whole.names:
+        torch.testing.assert_close(torn[name].motion.root_pos, whole[name].motion.root_pos, atol=0, rtol=0)
+
+
 def test_another_seed_into_the_same_folder_is_refused(character: Character, source: Path, tmp_path: Path) -> None:
-    (tmp_path / "a" / "vary").mkdir(parents=True)
-    (tmp_path / "a" / "vary" / "settings.json").write_text("{}")
-    with pytest.raises(DatasetError, match="another seed"):
+    vary_dataset(source, tmp_path / "a", character, 1, 7, FEW)
+    with pytest.raises(SettingsError, match=r"a was begun otherwise \(seed\)"):
         vary_dataset(source, tmp_path / "a", character, 1, 8, FEW)
 
 

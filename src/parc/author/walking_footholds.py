@@ -11,8 +11,6 @@ import numpy as np
 
 from parc.author.skill_script import SIGN, Key, Side, Step
 
-HIP_SIDE = 0.085
-"""m from the middle to a hip"""
 STANDING = 0.862
 """m, height of the pelvis over the ground in a walk"""
 

@@ -15,7 +15,7 @@ from parc.cli.set_options import SetOptions
 if TYPE_CHECKING:
     from parc.character import Character
     from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator
-    from parc.evaluate.models_under_test import Contender, Field
+    from parc.evaluate.models_under_test import Contender, ModelsUnderTest
     from parc.evaluate.terrain_families import Family
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
@@ -71,20 +71,20 @@ class _Evaluation(SetOptions):
 
         use_threads(self.threads)
         character, settings = humanoid(), self._settings()
-        field = find_contenders(self.sources)
-        check_models(field, character)
-        out = self.out or (Path("out/evaluation") if field.run is None else field.run / "evaluation")
+        models = find_contenders(self.sources)
+        check_models(models, character)
+        out = self.out or (Path("out/evaluation") if models.run is None else models.run / "evaluation")
         _check_folder(out)
         with workers_at(self.cluster, self.torch_device) as workers:
             evaluator = Evaluator(out, settings, character, self.torch_device, self.threads, _tell, workers)
             if not self._uses_the_set:
-                return self._evaluate(field, evaluator, out, character)
-            with self.noted(settings.terrains, evaluator.model_hashes(field)) as noted:
-                result = self._evaluate(field, evaluator, out, character)
+                return self._evaluate(models, evaluator, out, character)
+            with self.noted(settings.terrains, evaluator.model_hashes(models)) as noted:
+                result = self._evaluate(models, evaluator, out, character)
                 noted.update(result)
             return {"test_set": settings.choice.facts(settings.terrains), **result}
 
-    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+    def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         raise NotImplementedError
 
     @property
@@ -138,25 +138,25 @@ class Evaluate(_Evaluation):
     blending: bool = True
     """the sweep of Table 3, for the last generator"""
 
-    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+    def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         from parc.evaluate.evaluation_job import dataset_figures, describe
         from parc.report.evaluation_page import write_evaluation
 
         data, source = _clips(self.dataset, character), self.dataset
-        result = describe(field, evaluator)
-        result["generators"] = [evaluator.generator_row(c) for c in field.generators]
-        result["trackers"] = [evaluator.tracker_row(c) for c in field.trackers if c.generator is not None]
+        result = describe(models, evaluator)
+        result["generators"] = [evaluator.generator_row(c) for c in models.generators]
+        result["trackers"] = [evaluator.tracker_row(c) for c in models.trackers if c.generator is not None]
         if source is not None:
-            result["on_dataset"] = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in field.trackers]}
-        if source is None and field.start is not None:
-            data, source = _clips(field.start, character), field.start
+            result["on_dataset"] = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in models.trackers]}
+        if source is None and models.start is not None:
+            data, source = _clips(models.start, character), models.start
         if source is not None:
-            rows = [evaluator.likeness_row(c, source, data) for c in field.generators]
+            rows = [evaluator.likeness_row(c, source, data) for c in models.generators]
             result["likeness"] = {"data": source.name, "clips": len(data), "rows": rows}
         if self.blending:
-            result["blending"] = {"label": field.final.label, "rows": evaluator.blending_rows(field.final)}
-        result["datasets"] = dataset_figures(field, character)
-        page = write_evaluation(out, result, field, evaluator, character)
+            result["blending"] = {"label": models.final.label, "rows": evaluator.blending_rows(models.final)}
+        result["datasets"] = dataset_figures(models, character)
+        page = write_evaluation(out, result, models, evaluator, character)
         return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result)}
 
     def show(self, result: dict[str, Any]) -> None:
@@ -174,9 +174,9 @@ class Evaluate(_Evaluation):
 class EvaluateGenerator(_Evaluation):
     """Motions of generators on a set of terrains: FWD, TPL, TCL, HJF (Table 1) and what does not grow with length."""
 
-    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
-        _check_generators(field)
-        return _printed({"generators": [evaluator.generator_row(c) for c in field.generators]})
+    def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        _check_generators(models)
+        return _printed({"generators": [evaluator.generator_row(c) for c in models.generators]})
 
     def show(self, result: dict[str, Any]) -> None:
         print(_set_line(result))
@@ -197,15 +197,15 @@ class EvaluateTracker(_Evaluation):
     def _uses_the_set(self) -> bool:
         return self.dataset is None
 
-    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+    def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         from parc.errors import SettingsError
 
-        if not field.trackers:
+        if not models.trackers:
             raise SettingsError(
                 "there is no tracker among the models given; expected an actor.safetensors of `parc train-tracker`"
             )
         data = _clips(self.dataset, character)
-        rows = [self._row(evaluator, c, data) for c in field.trackers]
+        rows = [self._row(evaluator, c, data) for c in models.trackers]
         return {"engine": "MuJoCo" if evaluator.device.type == "cpu" else "MuJoCo Warp", **_printed({"trackers": rows})}
 
     def _row(self, evaluator: "Evaluator", contender: "Contender", data: list) -> dict[str, Any]:
@@ -223,20 +223,20 @@ class EvaluateTracker(_Evaluation):
 class EvaluateBlending(_Evaluation):
     """The same for each blending coefficient of the paper's Table 3 and for annealed schedules, for the last generator given."""
 
-    def _evaluate(self, field: "Field", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
-        _check_generators(field)
-        return _printed({"label": field.final.label, "rows": evaluator.blending_rows(field.final)})
+    def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
+        _check_generators(models)
+        return _printed({"label": models.final.label, "rows": evaluator.blending_rows(models.final)})
 
     def show(self, result: dict[str, Any]) -> None:
         print(_set_line(result))
         _show_generators(result["rows"], f"Table 3: blending ({result['label']})")
 
 
-def _check_generators(field: "Field") -> None:
+def _check_generators(models: "ModelsUnderTest") -> None:
     """That the one measured is not the one in the box under the name of a tracker."""
     from parc.errors import SettingsError
 
-    if all(c.lent for c in field.generators):
+    if all(c.lent for c in models.generators):
         raise SettingsError(
             "there is no generator among the models given; expected a generator.safetensors of `parc train-generator`"
         )

@@ -171,20 +171,19 @@ class Course(CrossingOptions):
     """price of climbs, drops and jumps in planning; 0 is the paper's cost, 1 mostly keeps to the streets"""
 
     def run(self) -> dict[str, Any]:
-        import json
-
         from parc.errors import SettingsError
+        from parc.run.resumable_items import ResumableItems
 
         if self.seeds < 1:
             raise SettingsError(f"{self.seeds} runs were asked for, expected at least 1")
         models, settings, rows = None, self.settings(), []
+        notes: ResumableItems[dict[str, Any]] = ResumableItems(self.out, dict, dict)
         for seed in range(self.seed, self.seed + self.seeds):
-            note = self.out / f"course_{seed:03d}.json"
-            if note.is_file():
-                rows.append(json.loads(note.read_text()))
-                continue
-            models = models or self.models()
-            rows.append(self._cross(seed, models, settings))
+            row = notes.get(f"course_{seed:03d}")
+            if row is None:
+                models = models or self.models()
+                row = self._cross(seed, models, settings)
+            rows.append(row)
         reached = [row for row in rows if row["reached"]]
         return {
             "out": str(self.out),

@@ -29,8 +29,9 @@ from parc.correct.contact_anchors import find_anchors
 from parc.correct.correction_terms import JerkUnit
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
-from parc.generate.model.compile_traced import Fused
 from parc.metrics.clip_batch import ClipBatch
+from parc.run.compile_traced import TracedFunction
+from parc.run.cuda_graph import CudaGraph
 from parc.terrain.terrain_distance import signed_distance_local
 
 
@@ -143,7 +144,7 @@ class Correction:
 
     def fuse(self, backend: str = "inductor") -> None:
         """Compile the loss and its gradient at their next evaluation."""
-        self._loss = Fused(self.weighted, differentiable=True, backend=backend)
+        self._loss = TracedFunction(self.weighted, differentiable=True, backend=backend)
 
     def pose(self, change: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         batch = self.batch
@@ -219,7 +220,7 @@ class Correction:
                 cuts, since = cuts + 1, 0
 
     def stepper(self) -> Callable[[], None]:
-        """One iteration, captured where that is possible; a few are made here."""
+        """One iteration, captured where that is possible; those that warm up are iterations too."""
         optimiser = torch.optim.Adam([self.change], lr=self.rate, capturable=self.change.is_cuda, fused=self.change.is_cuda)
 
         def iterate() -> None:
@@ -230,25 +231,7 @@ class Correction:
             self.total.copy_(value.detach())
 
         self.change.grad = torch.zeros_like(self.change)
-        return _captured(iterate, self.change.device) if self.change.is_cuda else iterate
-
-
-def _captured(iterate: Callable[[], None], device: torch.device) -> Callable[[], None]:
-    """A CUDA graph of one iteration; the warm-up iterations are real ones."""
-    stream = torch.cuda.Stream(device)
-    stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            iterate()
-    torch.cuda.current_stream(device).wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        iterate()
-
-    def replay(_keeps_alive: Callable[[], None] = iterate) -> None:
-        graph.replay()
-
-    return replay
+        return CudaGraph(iterate, self.change.device, every_run_counts=False)
 
 
 def _dof_to_turns(character: Character, device: torch.device, dtype: torch.dtype) -> Tensor:

@@ -7,13 +7,12 @@ stop in between. OUT is a data set; beside it
     OUT/units/000012.json      unit 12 is done: names of its clips, and why the other terrains gave none
     OUT/synthesis.json         seed, settings and generator of all its units: others are refused
 
-is written after the unit's clips are. A unit that was interrupted is done again and gives the same clips, which are then
+say what is done (`parc.run.resumable_items`). A unit that was interrupted is done again and gives the same clips, which are then
 found to be there.
 """
 
-import contextlib
-import json
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -26,14 +25,13 @@ from parc.correct.select_candidates import Selection, SelectSettings, select
 from parc.dataset.clip import Clip, Provenance
 from parc.dataset.clip_edits import mirror, remove_hesitation
 from parc.dataset.dataset_store import DatasetWriter
-from parc.errors import FormatError, ParcError, PathError, SettingsError
+from parc.errors import PathError, SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
 from parc.metrics.clip_batch import ClipBatch
 from parc.path.path_planning import PlanSettings, plan_path, plan_random_path
 from parc.path.terrain_path import TerrainPath
-from parc.run.atomic_files import write_bytes_atomically
-from parc.run.file_reading import read_json
+from parc.run.resumable_items import ResumableItems
 from parc.run.settings_guard import agree
 from parc.run.work_items import LOCAL, Workers
 from parc.terrain.parkour_course import parkour_park
@@ -44,6 +42,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class SynthesisSettings:
+    """How new clips are made (paper, section 5.4)."""
+
     ground: Literal["boxes", "crowded", "course", "platforms"] = "boxes"
     """random boxes (the paper's iterations 1 and 2), those and narrower, higher ones over a deep floor, slices of the
     100 x 100 course (3 and 4), or chains of towers that only leaps cross"""
@@ -170,6 +170,7 @@ class SynthesisJob:
     model: str
 
     def open(self) -> Callable[[int], tuple[list[Clip], list[str]]]:
+        """Nothing to get ready."""
         return lambda unit: synthesise_unit(self.generator, unit, self.seed, self.iteration, self.settings, self.model)
 
 
@@ -192,40 +193,48 @@ def synthesise(
     """
     out, units = Path(out), list(units)
     agree(out / "synthesis.json", {"seed": seed, "iteration": iteration, "generator": model, "settings": asdict(settings)})
-    job = SynthesisJob(generator, seed, iteration, settings, model)
-    made = workers.map(job, [unit for unit in units if not _marker(out, unit).exists()])
     written: list[str] = []
-    total = 0
-    with DatasetWriter(out, generator.character) as writer, contextlib.closing(made):
-        for unit in units:
-            if enough is not None and total >= enough:
-                break
-            if not _marker(out, unit).exists():
-                clips, refused = next(made)
-                missing = [clip for clip in clips if clip.name not in writer]
-                if missing:
-                    written += writer.append(missing)
-                done = {"clips": [clip.name for clip in clips], "refused": refused}
-                write_bytes_atomically(_marker(out, unit), json.dumps(done, indent=1).encode())
-                if on_unit:
-                    on_unit(unit, len(clips))
-            total += len(read_unit(out, unit)["clips"])
+    with DatasetWriter(out, generator.character) as writer:
+
+        def finish(_: int, made: tuple[list[Clip], list[str]]) -> UnitNote:
+            clips, refused = made
+            written.extend(writer.append([clip for clip in clips if clip.name not in writer]))
+            return UnitNote([clip.name for clip in clips], refused)
+
+        job = SynthesisJob(generator, seed, iteration, settings, model)
+        keys = [f"{unit:06d}" for unit in units]
+        with closing(unit_notes(out).each(keys, job, units.__getitem__, finish, workers)) as notes:
+            total = 0
+            for unit in units:
+                if enough is not None and total >= enough:
+                    break
+                note, is_new = next(notes)
+                total += len(note.clips)
+                if on_unit and is_new:
+                    on_unit(unit, len(note.clips))
     return written
 
 
-def _marker(out: Path | str, unit: int) -> Path:
-    return Path(out) / "units" / f"{unit:06d}.json"
-
-
-def read_unit(out: Path | str, unit: int) -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class UnitNote:
     """What a finished unit gave."""
-    marker = _marker(out, unit)
-    if not marker.exists():
-        raise ParcError(f"unit {unit} of {out} is not done")
-    found = read_json(marker)
-    if not isinstance(found, dict) or not all(isinstance(found.get(key), list) for key in ("clips", "refused")):
-        raise FormatError(f"{marker} does not say what unit {unit} gave; move it away, and the unit is made again")
-    return found
+
+    clips: list[str]
+    """their names"""
+    refused: list[str]
+    """a sentence for each terrain that gave none"""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, list[str]]) -> "UnitNote":
+        """Of a note that was read."""
+        if not all(isinstance(values[name], list) for name in ("clips", "refused")):
+            raise TypeError("a unit's note holds lists")
+        return cls(**values)
+
+
+def unit_notes(out: Path | str) -> ResumableItems[UnitNote]:
+    """The finished units of a synthesis."""
+    return ResumableItems(Path(out) / "units", asdict, UnitNote.from_dict)
 
 
 def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int, model: str) -> Clip:

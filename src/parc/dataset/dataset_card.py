@@ -1,6 +1,5 @@
 """A data card: what is in a data set, as a dict for machines and as markdown for people."""
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -32,10 +31,6 @@ def data_card(dataset: Dataset) -> dict[str, Any]:
         "lineage": _lineage(entries),
     }
     return card | _heights(dataset)
-
-
-def card_json(card: dict[str, Any]) -> str:
-    return json.dumps(card, indent=1)
 
 
 def card_markdown(card: dict[str, Any], most: int = 10) -> str:

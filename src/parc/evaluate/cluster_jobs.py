@@ -25,6 +25,7 @@ class GeneratorJob:
     model: str
 
     def open(self) -> Callable[[range], GroupResult]:
+        """Load the generator."""
         generator = self.generator()
         return lambda group: evaluate_group(generator, self.cases, group, self.test, self.model)
 
@@ -40,6 +41,7 @@ class TrackerJob:
     test: TrackerTest
 
     def open(self) -> Callable[[tuple[list[Clip], int]], list[ClipResult]]:
+        """Make the worlds."""
         simulator = self.simulator()
         return lambda item: evaluate_tracker(simulator, item[0], self.test, item[1])
 

@@ -12,7 +12,6 @@ group of clips of a data set with one tracker.
 import gc
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,16 +27,17 @@ from parc.evaluate.cluster_jobs import GeneratorJob, TrackerJob
 from parc.evaluate.generator_measurement import (
     BLENDS,
     GeneratorTest,
+    GroupResult,
     Summary,
     Values,
     groups_of,
     join,
     summarise,
 )
-from parc.evaluate.models_under_test import Contender, Field
+from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.net_displacement import displacement_of, spread
 from parc.evaluate.paper_results import paper_numbers
-from parc.evaluate.result_cache import Part, PartStore, code_fingerprint, tidy
+from parc.evaluate.result_cache import Measured, Part, PartStore, code_fingerprint, tidy
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.evaluate.window_likeness import likeness
@@ -57,6 +57,8 @@ _MOST_POINTS = 1000
 
 @dataclass(frozen=True)
 class EvaluationSettings:
+    """What is measured, and on how much."""
+
     terrains: int = 100
     """of each family"""
     choice: SetChoice = field(default_factory=SetChoice)
@@ -124,7 +126,7 @@ class Evaluator:
         """Table 2, on the best motion of each terrain: summary, and {"success", "tracked", "joint_error"} of each motion."""
         parts = self._generator_parts(contender, self.settings.generator)
         numbers = [self.cases[g.start].index // self.settings.generator.terrains_at_once for g in self._groups]
-        groups = [(k, p.clips, {"motions": p.clips_file.stem}) for k, p in zip(numbers, parts, strict=True)]
+        groups = [(k, p.clips, {"motions": p.name}) for k, p in zip(numbers, parts, strict=True)]
         results = self._tracked(contender, groups, "group")
         families = {f: summarise_tracker([results[k] for k in self._rows_of(f)]) for f in self.settings.choice.families}
         told = {"by_family": families, "by_motion": [_told(r) for r in results]}
@@ -145,7 +147,7 @@ class Evaluator:
     def likeness_row(self, contender: Contender, source: Path, data: list[Clip]) -> dict[str, Any]:
         """How like the data the best motions are: Frechet distance with its floor, and diversity."""
         parts = self._generator_parts(contender, self.settings.generator)
-        inputs = {"motions": hash_text(" ".join(p.clips_file.stem for p in parts)), "clips": _hash_clips(data)}
+        inputs = {"motions": hash_text(" ".join(p.name for p in parts)), "clips": _hash_clips(data)}
 
         def make() -> tuple[dict[str, Any], list[Clip]]:
             self.on_part(f"{contender.label}: likeness to {source.name}")
@@ -173,31 +175,35 @@ class Evaluator:
         common = self._common() | {"generator": self.hash_of(file)}
         inputs = [common | {"test": hash_settings(test, *self._told_of(group))} for group in groups]
         job = GeneratorJob(partial(self._generator, file), cases, test, self.hash_of(file)[:16])
-        missing = [g for g, i in zip(groups, inputs, strict=True) if not self.store.has("generator", i)]
 
-        def make(group: range) -> tuple[dict[str, Any], list[Clip]]:
-            _, _, family, first, last = self._told_of(group)
-            terrains = f"{family} {first + 1} to {last + 1} of {self.settings.terrains}"
-            self.on_part(f"{contender.label}: {f'{what}, ' if what else ''}{terrains}")
-            result = next(made)
+        def measured(result: GroupResult) -> Measured:
             return {f"{limit:g}": values for limit, values in result.values.items()}, result.best
 
-        with closing(self.workers.map(job, missing)) as made:
-            return [self.store.part("generator", i, partial(make, g)) for g, i in zip(groups, inputs, strict=True)]
+        def announce(number: int) -> None:
+            _, _, family, first, last = self._told_of(groups[number])
+            terrains = f"{family} {first + 1} to {last + 1} of {self.settings.terrains}"
+            self.on_part(f"{contender.label}: {f'{what}, ' if what else ''}{terrains}")
+
+        return self.store.parts("generator", inputs, job, groups.__getitem__, measured, self.workers, announce)
 
     def _tracked(self, contender: Contender, groups: Sequence[_Motions], what: str) -> list[ClipResult]:
         file, test = contender.tracker, self.settings.tracker
         assert file is not None
         common = self._common() | {"tracker": self.hash_of(file)}
         inputs = [common | named | {"test": hash_settings(test, number)} for number, _, named in groups]
-        missing = ((clips(), number) for k, (number, clips, _) in enumerate(groups) if not self.store.has("tracker", inputs[k]))
+        job = TrackerJob(partial(self._simulator, contender), test)
 
-        def make(k: int) -> tuple[dict[str, Any], list[Clip]]:
-            self.on_part(f"{contender.label}: tracking, {what} {k + 1}")
-            return {"clips": [asdict(r) for r in next(made)]}, []
+        def item(number: int) -> tuple[list[Clip], int]:
+            of_data, clips, _ = groups[number]
+            return clips(), of_data
 
-        with closing(self.workers.map(TrackerJob(partial(self._simulator, contender), test), missing)) as made:
-            parts = [self.store.part("tracker", i, partial(make, k)) for k, i in enumerate(inputs)]
+        def measured(results: list[ClipResult]) -> Measured:
+            return {"clips": [asdict(r) for r in results]}, []
+
+        def announce(number: int) -> None:
+            self.on_part(f"{contender.label}: tracking, {what} {number + 1}")
+
+        parts = self.store.parts("tracker", inputs, job, item, measured, self.workers, announce)
         told = [row for part in parts for row in part.result["clips"]]
         return [ClipResult(**(r | {"noisy": tuple(r["noisy"])})) for r in told]
 
@@ -247,12 +253,13 @@ class Evaluator:
     def _rows_of(self, family: str) -> list[int]:
         return [k for k, case in enumerate(self.cases) if case.family == family]
 
-    def model_hashes(self, field: Field) -> dict[str, str]:
+    def model_hashes(self, models: ModelsUnderTest) -> dict[str, str]:
         """Of every model, by its label."""
-        kinds = [(c, kind, getattr(c, kind)) for c in field.contenders for kind in ("generator", "tracker")]
+        kinds = [(c, kind, getattr(c, kind)) for c in models.contenders for kind in ("generator", "tracker")]
         return {f"{c.label}: {kind}": self.hash_of(file) for c, kind, file in kinds if file is not None}
 
     def hash_of(self, file: Path) -> str:
+        """Of a model's file; read once."""
         if file not in self._hashes:
             self._hashes[file] = hash_file(file)
         return self._hashes[file]
@@ -288,16 +295,16 @@ def _of_terrains(values: Values, terrains: Sequence[int], candidates: int) -> Va
     return {name: [column[row] for row in rows] for name, column in values.items()}
 
 
-def check_models(field: Field, character: Character) -> None:
+def check_models(models: ModelsUnderTest, character: Character) -> None:
     """Load every model once, so that a wrong one is refused before hours are spent on the others."""
-    for contender in field.contenders:
+    for contender in models.contenders:
         if contender.generator is not None:
             Generator.load(contender.generator, character)
         if contender.tracker is not None:
             load_actor(contender.tracker, character)
 
 
-def describe(field: Field, evaluator: Evaluator) -> dict[str, Any]:
+def describe(models: ModelsUnderTest, evaluator: Evaluator) -> dict[str, Any]:
     """What was compared, how: the head of evaluation.json."""
 
     def model(file: Path | None) -> dict[str, str] | None:
@@ -317,15 +324,15 @@ def describe(field: Field, evaluator: Evaluator) -> dict[str, Any]:
                 "sampler": evaluator.sampler_of(c.generator),
                 "tracker": model(c.tracker),
             }
-            for c in field.contenders
+            for c in models.contenders
         ],
         "paper": paper_numbers(),
     }
 
 
-def dataset_figures(field: Field, character: Character) -> list[dict[str, Any]]:
+def dataset_figures(models: ModelsUnderTest, character: Character) -> list[dict[str, Any]]:
     """Where the clips of each data set go: D_0, D_1, ... of a run."""
-    sets = [("D_0", field.start)] + [(f"D_{c.iteration}", c.dataset) for c in field.contenders if c.corrected and c.iteration]
+    sets = [("D_0", models.start)] + [(f"D_{c.iteration}", c.dataset) for c in models.contenders if c.corrected and c.iteration]
     figures = []
     for label, place in sets:
         if place is not None:

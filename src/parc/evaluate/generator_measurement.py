@@ -10,7 +10,7 @@ its first terrain in its family. A group is what an interrupted evaluation goes 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -40,6 +40,8 @@ Values = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class GeneratorTest:
+    """How a generator is measured."""
+
     candidates: int = 32
     """motions on each terrain"""
     rollout: RolloutSettings = field(default_factory=RolloutSettings)
@@ -60,6 +62,7 @@ class GeneratorTest:
 
     @property
     def all_limits(self) -> tuple[float, ...]:
+        """Time limits, s, the first one that of the table."""
         return self.limits or (self.rollout.seconds,)
 
 
@@ -73,6 +76,8 @@ BLENDS = {
 
 @dataclass(frozen=True, eq=False)
 class GroupResult:
+    """What was measured of a group of terrains."""
+
     values: dict[float, Values]
     """metrics by time limit: those of `parc.metrics`, goal (100: arrived, 0: not), seam_jerk, ahead and left (displacement, m)"""
     best: list[Clip]
@@ -195,6 +200,8 @@ def best_motions(
 
 @dataclass(frozen=True)
 class Summary:
+    """Every metric in numbers for a table."""
+
     mean: dict[str, float]
     """over all motions for which a metric has a value"""
     error: dict[str, float]
@@ -203,6 +210,7 @@ class Summary:
 
 
 def summarise(values: Values, candidates: int) -> Summary:
+    """Means over motions, and errors of these means over terrains (paper, section 7.2)."""
     mean, error, by_terrain = {}, {}, {}
     for name, column in values.items():
         rows = np.asarray(column, float).reshape(-1, candidates)
@@ -216,15 +224,8 @@ def summarise(values: Values, candidates: int) -> Summary:
 
 
 def join(parts: Sequence[Values]) -> Values:
+    """Values of several groups, one after the other."""
     return {name: [x for part in parts for x in part[name]] for name in (parts[0] if parts else {})}
-
-
-def measure_rollouts(
-    rollouts: RolloutBatch, cases: Sequence[TestCase], generator: Generator, test: GeneratorTest
-) -> dict[str, float]:
-    """Mean of every metric, share that arrived in %, seam-jerk ratio."""
-    values = measure_rows(rollouts, cases, generator, test)
-    return summarise(values, test.candidates).mean | {"motions": len(rollouts)}
 
 
 def evaluate_generator(
@@ -233,18 +234,3 @@ def evaluate_generator(
     """Means over all motions under the first time limit."""
     parts = [evaluate_group(generator, cases, group, test).values[test.all_limits[0]] for group in groups_of(cases, test)]
     return summarise(join(parts), test.candidates).mean | {"motions": len(cases) * test.candidates}
-
-
-def blending_sweep(
-    generator: Generator,
-    cases: Sequence[TestCase],
-    test: GeneratorTest = GeneratorTest(),
-    on_result: Callable[[str, dict[str, float]], None] | None = None,
-) -> dict[str, dict[str, float]]:
-    """`evaluate_generator` for each way of blending."""
-    table = {}
-    for name, blend in BLENDS.items():
-        table[name] = evaluate_generator(generator, cases, replace(test, rollout=replace(test.rollout, blend=blend)))
-        if on_result:
-            on_result(name, table[name])
-    return table

@@ -25,6 +25,8 @@ from parc.track.learn.tracker_training import ACTOR
 
 @dataclass(frozen=True)
 class Contender:
+    """Models of one name that are measured together."""
+
     label: str
     generator: Path | None = None
     tracker: Path | None = None
@@ -39,7 +41,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Field:
+class ModelsUnderTest:
     """Everything to be compared."""
 
     contenders: tuple[Contender, ...]
@@ -63,10 +65,10 @@ class Field:
         return (corrected or list(self.generators))[-1]
 
 
-def find_contenders(sources: Sequence[Path]) -> Field:
+def find_contenders(sources: Sequence[Path]) -> ModelsUnderTest:
     """The models of the sources in the order given; those in the box if there are none."""
     if not sources:
-        return Field((Contender("in the box", shipped_generator(), shipped_tracker()),))
+        return ModelsUnderTest((Contender("in the box", shipped_generator(), shipped_tracker()),))
     runs = [source for source in sources if (source / RUN).is_file()]
     found: list[Contender] = []
     for run in runs:
@@ -76,7 +78,7 @@ def find_contenders(sources: Sequence[Path]) -> Field:
     for file in _model_files([source for source in sources if source not in runs]):
         (generators if _kind(file) == GENERATOR_KIND else trackers).append(file)
     found += _paired(generators, trackers)
-    return Field(tuple(_own_labels(found)), _start_of(runs[0]) if runs else None, runs[0] if runs else None)
+    return ModelsUnderTest(tuple(_own_labels(found)), _start_of(runs[0]) if runs else None, runs[0] if runs else None)
 
 
 def _of_run(run: Path, prefix: str) -> list[Contender]:

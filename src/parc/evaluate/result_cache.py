@@ -4,24 +4,26 @@
       generator-3f2a91c04b7d8e65.json    {"schema", "inputs": {"generator": sha256, "settings": hash, ...}, "seconds", "result"}
       generator-3f2a91c04b7d8e65.clips   motions that belong to it, a shard of clips, where there are any
 
-An evaluation that was stopped finds the parts it has done; another model, setting, device, test set or version of the code
-gives other names. The file of numbers is written last and whole, so a part is there or it is not.
+An evaluation that was stopped finds the parts it has done (`parc.run.resumable_items`); another model, setting, device, test
+set or version of the code gives other names.
 """
 
 import functools
-import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from parc.dataset.clip import Clip
 from parc.dataset.clip_shard import Shard, pack
-from parc.errors import DatasetError
+from parc.errors import FormatError
 from parc.loop.ledger import hash_file, hash_settings, hash_text
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.resumable_items import ResumableItems
+from parc.run.work_items import LOCAL, Job, Workers
 
 SCHEMA = 1
 _FOLDER = "parts"
@@ -30,42 +32,91 @@ _STAGES = ("character", "motion", "terrain", "path", "metrics", "generate", "cor
 
 @dataclass(frozen=True)
 class Part:
+    """What was measured of one group."""
+
+    name: str
+    inputs: dict[str, str]
+    """what it was made from"""
     result: dict[str, Any]
     seconds: float
     """it took to make, whenever that was"""
-    clips_file: Path
+    clips_file: Path | None
+    """motions that belong to it"""
 
     def clips(self) -> list[Clip]:
-        shard = Shard(self.clips_file)
-        return [shard.clip(k) for k in range(len(shard))]
+        """Its motions."""
+        return list(Shard(self.clips_file).clips()) if self.clips_file is not None else []
+
+
+Measured = tuple[dict[str, Any], list[Clip]]
+"""numbers and motions"""
 
 
 class PartStore:
+    """The parts of an evaluation, of all kinds."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder / _FOLDER
-        self.made, self.found = 0, 0
+        self._items = ResumableItems(self.folder, _encode, self._decode)
 
-    def has(self, kind: str, inputs: dict[str, str]) -> bool:
-        name = f"{kind}-{part_key(inputs)}"
-        return _read(self.folder / f"{name}.json", inputs, self.folder / f"{name}.clips") is not None
+    def part(self, kind: str, inputs: dict[str, str], make: Callable[[], Measured]) -> Part:
+        """The part made from these inputs, read or made here."""
+        (part,) = self.parts(kind, [inputs], _Call(), lambda _: make, lambda measured: measured)
+        return part
 
-    def part(self, kind: str, inputs: dict[str, str], make: Callable[[], tuple[dict[str, Any], list[Clip]]]) -> Part:
-        """The part made from these inputs, read or made; `make` returns numbers and clips."""
-        name = f"{kind}-{part_key(inputs)}"
-        file, clips_file = self.folder / f"{name}.json", self.folder / f"{name}.clips"
-        known = _read(file, inputs, clips_file)
-        if known is not None:
-            self.found += 1
-            return known
-        began = time.monotonic()
-        result, clips = make()
-        seconds = round(time.monotonic() - began, 2)
-        if clips:
-            write_bytes_atomically(clips_file, pack(clips))
-        values = {"schema": SCHEMA, "inputs": inputs, "seconds": seconds, "has_clips": bool(clips), "result": tidy(result)}
-        write_bytes_atomically(file, json.dumps(values).encode())
-        self.made += 1
-        return Part(_with_nan(values["result"]), seconds, clips_file)
+    def parts(
+        self,
+        kind: str,
+        inputs: Sequence[dict[str, str]],
+        job: Job[Any, Any],
+        item: Callable[[int], Any],
+        measured: Callable[[Any], Measured],
+        workers: Workers = LOCAL,
+        announce: Callable[[int], object] = lambda number: None,
+    ) -> list[Part]:
+        """The parts made from these inputs, read or made: part n by the job from `item(n)`.
+
+        `measured` takes numbers and motions out of what the job gives; `announce(n)` is called before part n is made.
+        """
+        names = [f"{kind}-{part_key(values)}" for values in inputs]
+        began = 0.0
+
+        def begin(n: int) -> None:
+            nonlocal began
+            began = time.monotonic()
+            announce(n)
+
+        def finish(n: int, answer: Any) -> Part:
+            numbers, clips = measured(answer)
+            seconds = round(time.monotonic() - began, 2)
+            file = self.folder / f"{names[n]}.clips" if clips else None
+            if file is not None:
+                write_bytes_atomically(file, pack(clips))
+            return Part(names[n], inputs[n], _with_nan(tidy(numbers)), seconds, file)
+
+        with closing(self._items.each(names, job, item, finish, workers, begin)) as parts:
+            return [part for part, _ in parts]
+
+    def _decode(self, values: dict[str, Any]) -> Part:
+        if values["schema"] != SCHEMA:
+            raise FormatError(f"a part of schema {values['schema']}, expected {SCHEMA}")
+        file = self.folder / f"{values['name']}.clips" if values["has_clips"] else None
+        if file is not None:
+            Shard(file)
+        return Part(values["name"], values["inputs"], _with_nan(values["result"]), values["seconds"], file)
+
+
+def _encode(part: Part) -> dict[str, Any]:
+    values = {"schema": SCHEMA, "name": part.name, "inputs": part.inputs, "seconds": part.seconds}
+    return values | {"has_clips": part.clips_file is not None, "result": tidy(part.result)}
+
+
+class _Call:
+    """A job whose items are functions."""
+
+    def open(self) -> Callable[[Callable[[], Measured]], Measured]:
+        """Nothing to get ready."""
+        return lambda make: make()
 
 
 @functools.cache
@@ -78,20 +129,8 @@ def code_fingerprint() -> str:
 
 
 def part_key(inputs: dict[str, str]) -> str:
+    """Hash of what a part is made from."""
     return hash_settings(SCHEMA, sorted(inputs.items()))[:16]
-
-
-def _read(file: Path, inputs: dict[str, str], clips_file: Path) -> Part | None:
-    """None for a part that is missing or damaged: it is then made again."""
-    try:
-        values = json.loads(file.read_bytes())
-        if values["schema"] != SCHEMA or values["inputs"] != inputs:
-            return None
-        if values["has_clips"]:
-            Shard(clips_file)
-        return Part(_with_nan(values["result"]), values["seconds"], clips_file)
-    except (OSError, ValueError, KeyError, TypeError, DatasetError):
-        return None
 
 
 def tidy(value: Any) -> Any:

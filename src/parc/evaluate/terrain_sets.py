@@ -35,6 +35,8 @@ _FIRST_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class TestCase:
+    """A terrain and a path across it."""
+
     __test__ = False  # not a test class of pytest's
 
     set_name: SetName
@@ -46,6 +48,7 @@ class TestCase:
 
     @property
     def name(self) -> str:
+        """Family and number."""
         return f"{self.family}_{self.index:03d}"
 
     @cached_property

@@ -26,6 +26,8 @@ SHORTEST = END_SLACK + 2
 
 @dataclass(frozen=True)
 class TrackerTest:
+    """How a tracker is measured."""
+
     trials: int = 4
     """runs of each clip from its first frame: one without noise, which decides, and others with the training's start noise"""
     episodes: int = 32
@@ -39,6 +41,8 @@ class TrackerTest:
 
 @dataclass(frozen=True)
 class ClipResult:
+    """How one motion was tracked."""
+
     name: str
     skill: str
     seconds: float

@@ -50,6 +50,7 @@ def _first_case(family: Family, index: int, route: RouteSettings) -> TestCase:
 
 
 def row_of(case: TestCase, result: Traverse) -> dict[str, Any]:
+    """A crossing as a line of the file of results."""
     return {
         "name": case.name,
         "set": case.set_name,
@@ -126,6 +127,7 @@ def read_results(file: Path, setup: dict[str, Any]) -> dict[str, dict[str, Any]]
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Shares and means over lines."""
     reached = [row for row in rows if row["reached"]]
 
     def mean(key: str, of: Sequence[dict[str, Any]]) -> float:

@@ -50,7 +50,7 @@ import torch
 
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
-from parc.correct.synthesise_clips import synthesise
+from parc.correct.synthesise_clips import synthesise, unit_notes
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.generate.model.motion_generator import Generator
 from parc.generate.training.generator_training import GENERATOR_FILE
@@ -219,7 +219,7 @@ class _Run:
             clips = len(Dataset.open(out))
             if not clips:
                 _log.warning("iteration %d: no generated motion was valid; the data set stays as it is", i)
-            return {"clips": clips, "units": len(list((out / "units").glob("*.json")))}
+            return {"clips": clips, "units": len(unit_notes(out).notes())}
 
         self._do(f"{_name(i)}/synthesis", inputs, work, dataset_files)
         return self._place(i, "synthesis")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parc.correct.synthesise_clips import read_unit
+from parc.correct.synthesise_clips import unit_notes
 from parc.errors import FormatError
 from parc.generate.training.generator_training import METRICS_FILE
 from parc.loop.ledger import Ledger, LoopError, StageEntry, time_spent, working_process
@@ -152,7 +152,7 @@ def _share(folder: Path, plan: dict[str, Any], stage: str) -> float:
             return _ratio(rows, "iteration", budget["iterations"])
         return _ratio(rows, "seconds", budget["seconds"])
     if stage == "synthesis":
-        clips = sum(len(read_unit(folder, int(f.stem))["clips"]) for f in (folder / "units").glob("[0-9]*.json"))
+        clips = sum(len(unit.clips) for unit in unit_notes(folder).notes().values())
         return clips / max(plan["synthesis"]["clips"], 1)
     return 0.0
 

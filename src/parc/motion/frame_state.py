@@ -30,16 +30,6 @@ class FrameState(NamedTuple):
     def of_motion(cls, motion: Motion) -> "FrameState":
         return cls(motion.root_pos, rotation.to_matrix(motion.root_rot), rotation.to_matrix(motion.joint_rot), motion.contacts)
 
-    def to_motion(self, fps: float = 30.0) -> Motion:
-        """For states [T, ...]."""
-        return Motion(
-            self.root_pos,
-            rotation.from_matrix(self.root_rot),
-            rotation.from_matrix(self.joint_rot),
-            self.contacts.clamp(0, 1),
-            fps,
-        )
-
     def body_pose(self, character: Character) -> BodyPose:
         return forward_kinematics_matrix(character, self.root_pos, self.root_rot, self.joint_rot)
 

@@ -6,7 +6,7 @@ from parc.path.navigation_graph import Cell, GraphSettings, NavigationGraph
 from parc.path.path_batch import PathBatch
 from parc.path.path_endpoints import EndpointSettings, endpoint_cells, random_endpoints
 from parc.path.path_file import load_path, save_path
-from parc.path.path_planning import PlanResult, PlanSettings, plan_path, plan_paths, plan_random_path, waypoints
+from parc.path.path_planning import PlanSettings, plan_path, plan_random_path, waypoints
 from parc.path.route_difficulty import Difficulty, difficulty_of
 from parc.path.terrain_path import TerrainPath
 
@@ -18,7 +18,6 @@ __all__ = [
     "GraphSettings",
     "NavigationGraph",
     "PathBatch",
-    "PlanResult",
     "PlanSettings",
     "Route",
     "TerrainPath",
@@ -29,7 +28,6 @@ __all__ = [
     "heuristic",
     "load_path",
     "plan_path",
-    "plan_paths",
     "plan_random_path",
     "random_endpoints",
     "save_path",

@@ -1,10 +1,5 @@
-"""Plan paths: graph, cost draw and A* together, for one terrain or many.
+"""Plan paths: graph, cost draw and A* together."""
 
-Item i of a batch draws from `SeedSequence([seed, iteration, i])`, so its path depends neither on the other items nor on the
-number of worker processes.
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -17,7 +12,6 @@ from parc.path.edge_cost import CostSettings, draw_costs
 from parc.path.navigation_graph import Cell, GraphSettings, NavigationGraph
 from parc.path.path_endpoints import EndpointSettings, random_endpoints
 from parc.path.terrain_path import TerrainPath
-from parc.run.process_pool import worker_pool
 from parc.terrain.terrain import Terrain
 
 
@@ -32,14 +26,6 @@ class PlanSettings:
     def __post_init__(self) -> None:
         if self.tries < 1:
             raise SettingsError(f"plan setting tries is {self.tries}, expected at least 1")
-
-
-@dataclass(frozen=True, eq=False)
-class PlanResult:
-    """One item of a batch: a path, or why there is none."""
-
-    path: TerrainPath | None
-    error: str | None = None
 
 
 def plan_path(
@@ -83,48 +69,6 @@ def plan_random_path(
         except PathError as error:
             reason = str(error)
     raise PathError(f"none of {tries} random pairs of start and goal could be joined; the last: {reason}")
-
-
-def plan_paths(
-    terrains: Sequence[Terrain], seed: int, workers: int = 1, settings: PlanSettings | None = None, iteration: int = 0
-) -> list[PlanResult]:
-    """A random path on each terrain, in order. A terrain without a path gives a result with the reason and the rest goes on.
-
-    More than one worker starts fresh Python processes: a script that asks for them needs the usual `if __name__ == "__main__":`.
-    """
-    if workers < 1:
-        raise SettingsError(f"workers is {workers}, expected at least 1")
-    settings = settings or PlanSettings()
-    jobs = [
-        (t.heights.detach().cpu().numpy(), t.min_point.detach().cpu().numpy(), t.cell, [seed, iteration, i], settings)
-        for i, t in enumerate(terrains)
-    ]
-    workers = min(workers, len(jobs))
-    if workers <= 1:
-        answers = [_plan_item(job) for job in jobs]
-    else:
-        with worker_pool(workers) as pool:
-            answers = list(pool.map(_plan_item, jobs, chunksize=max(1, len(jobs) // (8 * workers))))
-    return [
-        PlanResult(None, answer)
-        if isinstance(answer, str)
-        else PlanResult(TerrainPath(torch.from_numpy(answer).to(t.heights.device)))
-        for t, answer in zip(terrains, answers, strict=True)
-    ]
-
-
-_Job = tuple[np.ndarray, np.ndarray, float, list[int], PlanSettings]
-
-
-def _plan_item(job: _Job) -> np.ndarray | str:
-    """Waypoints, or the reason there are none. Arrays rather than tensors cross the process border."""
-    heights, min_point, cell, entropy, settings = job
-    terrain = Terrain(torch.from_numpy(heights), torch.from_numpy(min_point), cell)
-    try:
-        rng = np.random.default_rng(np.random.SeedSequence(entropy))
-        return plan_random_path(terrain, rng, settings).nodes.numpy()
-    except PathError as error:
-        return str(error)
 
 
 def waypoints(terrain: Terrain, route: Route) -> TerrainPath:

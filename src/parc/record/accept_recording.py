@@ -28,7 +28,7 @@ from parc.record.tracking_attempts import Attempt
 
 @dataclass(frozen=True)
 class AcceptSettings:
-    """Limits that a recording must keep."""
+    """What a recording must be like to be kept."""
 
     shortest: float = 2.0
     """s"""
@@ -68,7 +68,7 @@ class AcceptSettings:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was measured of a recording, and why it is refused."""
+    """What is said of a recording."""
 
     reasons: tuple[str, ...]
     """why the stretch is refused, one sentence part each"""
@@ -77,7 +77,7 @@ class Judgement:
 
     @property
     def accepted(self) -> bool:
-        """Nothing speaks against it."""
+        """Whether nothing speaks against it."""
         return not self.reasons
 
 

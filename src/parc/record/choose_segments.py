@@ -25,7 +25,7 @@ _PIECE_COST = 1e-4
 
 @dataclass(frozen=True)
 class StretchSettings:
-    """How long a recording must be, and what of failed runs is kept."""
+    """Which parts of attempts may become recordings."""
 
     shortest: float = 2.0
     """s of a recorded stretch"""

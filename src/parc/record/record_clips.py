@@ -6,13 +6,12 @@ policy and the settings alone. OUT is a data set; beside it
     OUT/recording.json         what is recorded: hash of the policy, settings, names of the clips
     OUT/units/000012.json      unit 12 is done: the outcome of each of its clips
 
-and a unit's file is written after its clips are. A unit that was interrupted is done again and gives the same clips, which are
-then found to be there. A folder that holds another recording is refused.
+say what is done (`parc.run.resumable_items`). A unit that was interrupted is done again and gives the same clips, which are then
+found to be there. A folder that holds another recording is refused.
 """
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset, DatasetWriter
-from parc.errors import DatasetError, FormatError, ParcError, SettingsError
+from parc.errors import DatasetError, ParcError, SettingsError
 from parc.metrics.clip_measures import measure_clips
 from parc.motion import motion_edits as motion_edit
 from parc.record.accept_recording import AcceptSettings, judge, trusted
@@ -31,8 +30,8 @@ from parc.record.choose_segments import RecordedStretch, StretchSettings, choose
 from parc.record.record_report import ClipOutcome, Fate, RecordReport
 from parc.record.recorded_clip import mirrored_clip, path_progress, recorded_clip
 from parc.record.tracking_attempts import Attempt, AttemptSettings, attempt_clips
-from parc.run.atomic_files import write_bytes_atomically
-from parc.run.file_reading import read_json, reading
+from parc.run.resumable_items import ResumableItems
+from parc.run.settings_guard import agree
 from parc.run.work_items import LOCAL, Workers
 from parc.track.env.terrain_nearness import near_ground
 from parc.track.follow.runner import Runner
@@ -43,7 +42,7 @@ RECORDING = "recording.json"
 
 @dataclass(frozen=True)
 class RecordSettings:
-    """How clips are tried, chosen, judged and written."""
+    """How clips are recorded and which recordings are kept."""
 
     attempt: AttemptSettings = field(default_factory=AttemptSettings)
     stretch: StretchSettings = field(default_factory=StretchSettings)
@@ -97,23 +96,26 @@ def record_dataset(
     tracker = hashlib.sha256(Path(actor_file).read_bytes()).hexdigest()[:16]
     size = settings.clips_per_unit or (64 if torch.device(device).type == "cpu" else 1024)
     out = Path(out)
-    markers = [out / "units" / f"{unit:06d}.json" for unit in range(-(-len(source) // size))]
-    missing = [unit for unit, marker in enumerate(markers) if not marker.exists()]
-    references = ([source[i] for i in range(u * size, min((u + 1) * size, len(source)))] for u in missing)
-    made = workers.map(RecordJob(trained, device, worlds, threads, tracker, iteration, settings), references)
-    with DatasetWriter(out, character) as writer, contextlib.closing(made):
+    keys = [f"{unit:06d}" for unit in range(-(-len(source) // size))]
+
+    def references(unit: int) -> list[Clip]:
+        return [source[i] for i in range(unit * size, min((unit + 1) * size, len(source)))]
+
+    with DatasetWriter(out, character) as writer:
+
+        def finish(unit: int, made: tuple[list[ClipOutcome], list[Clip]]) -> list[ClipOutcome]:
+            done, recordings = made
+            writer.append([clip for clip in recordings if clip.name not in writer])
+            return done
+
         _claim(out, len(writer), tracker, settings, iteration, size, _names(source))
         outcomes: list[ClipOutcome] = []
-        for marker in markers:
-            if marker.exists():
-                outcomes += _read_outcomes(marker)
-                continue
-            done, recordings = next(made)
-            writer.append([clip for clip in recordings if clip.name not in writer])
-            write_bytes_atomically(marker, json.dumps([asdict(outcome) for outcome in done], indent=1).encode())
-            outcomes += done
-            for outcome in done if on_clip else ():
-                on_clip(outcome)  # type: ignore[misc]
+        job = RecordJob(trained, device, worlds, threads, tracker, iteration, settings)
+        with contextlib.closing(_unit_notes(out).each(keys, job, references, finish, workers)) as units:
+            for done, is_new in units:
+                outcomes += done
+                for outcome in done if on_clip and is_new else ():
+                    on_clip(outcome)  # type: ignore[misc]
     return RecordReport(tuple(outcomes))
 
 
@@ -130,7 +132,7 @@ class RecordJob:
     settings: RecordSettings
 
     def open(self) -> Callable[[Sequence[Clip]], tuple[list[ClipOutcome], list[Clip]]]:
-        """The tracker and its worlds, made where the job runs."""
+        """Make the worlds."""
         simulator = Runner(self.trained, self.device, self.worlds, self.threads)
         return lambda references: record_unit(simulator, references, self.tracker, self.iteration, self.settings)
 
@@ -272,45 +274,22 @@ def _claim(
     out: Path, clips_there: int, tracker: str, settings: RecordSettings, iteration: int, size: int, names: list[str]
 ) -> None:
     """Write down what is recorded here, or check that it is what was begun."""
-    mine = {
+    file = out / RECORDING
+    if clips_there and not file.exists():
+        raise DatasetError(f"{out} is a data set of {clips_there} clips that was not made by recording; choose another folder")
+    made_with = {
         "tracker": tracker,
         "iteration": iteration,
         "clips_per_unit": size,
         "settings": asdict(settings),
         "clips": hashlib.sha256("\n".join(names).encode()).hexdigest()[:16],
     }
-    mine = json.loads(json.dumps(mine))
-    file = out / RECORDING
-    if not file.exists():
-        if clips_there:
-            raise DatasetError(
-                f"{out} is a data set of {clips_there} clips that was not made by recording; choose another folder"
-            )
-        write_bytes_atomically(file, json.dumps(mine, indent=1).encode())
-        return
-    theirs = read_json(file)
-    if not isinstance(theirs, dict):
-        raise FormatError(f"{file} does not say what is recorded beside it; choose another folder")
-    if wrong := _differing(mine, theirs):
-        raise DatasetError(f"{out} holds another recording (other {', '.join(wrong)}); choose another folder")
+    agree(file, made_with)
 
 
-def _read_outcomes(marker: Path) -> list[ClipOutcome]:
-    told = f"{marker} does not say what became of its clips; move it away, and they are recorded again"
-    with reading(told, "unit"):
-        rows = read_json(marker)
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise FormatError(told)
-        return [ClipOutcome.from_dict(row) for row in rows]
-
-
-def _differing(mine: dict, theirs: dict) -> list[str]:
-    """Names of the entries that are not the same, those of settings within settings by their own."""
-    names = []
-    for name, value in mine.items():
-        other = theirs.get(name)
-        if isinstance(value, dict) and isinstance(other, dict):
-            names += _differing(value, other)
-        elif other != value:
-            names.append(name)
-    return names
+def _unit_notes(out: Path) -> ResumableItems[list[ClipOutcome]]:
+    return ResumableItems(
+        out / "units",
+        lambda outcomes: [asdict(outcome) for outcome in outcomes],
+        lambda rows: [ClipOutcome.from_dict(row) for row in rows],
+    )

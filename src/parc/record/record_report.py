@@ -10,7 +10,7 @@ lost: nothing usable; unfit: could not be tried"""
 
 @dataclass(frozen=True)
 class ClipOutcome:
-    """What came of one clip."""
+    """What became of one clip."""
 
     clip: str
     fate: Fate
@@ -31,14 +31,14 @@ class ClipOutcome:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ClipOutcome":
-        """From JSON."""
+        """Of a note that was read."""
         plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         return cls(**plain)
 
 
 @dataclass(frozen=True)
 class RecordReport:
-    """What came of all clips."""
+    """What became of all clips."""
 
     outcomes: tuple[ClipOutcome, ...]
 

@@ -56,7 +56,7 @@ def recorded_name(reference: Clip, stretch: RecordedStretch) -> str:
 
 
 def mirrored_clip(clip: Clip, character: Character) -> Clip:
-    """The mirror image of a recording, with its own name."""
+    """The mirror image, with its name and history."""
     return replace(clip_edits.mirror(clip, character), name=f"{clip.name}_m")
 
 

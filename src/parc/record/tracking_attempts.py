@@ -28,7 +28,7 @@ from parc.track.follow.runner import Episodes, Runner
 
 @dataclass(frozen=True)
 class AttemptSettings:
-    """From which frames a clip is tried."""
+    """From which frames a clip is tracked."""
 
     starts: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
     """shares of a clip at which the paper starts"""

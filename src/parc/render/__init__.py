@@ -5,9 +5,8 @@ from parc.render.clip_picture import draw_clip, draw_frame, draw_terrain
 from parc.render.contact_sheet import contact_sheet
 from parc.render.film_strips import animate, compare, filmstrip
 from parc.render.navigation_picture import draw_navigation
-from parc.render.picture_caption import side_by_side
 
 __all__ = [
     "Camera", "animate", "compare", "contact_sheet", "draw_clip", "draw_frame", "draw_navigation", "draw_terrain", "filmstrip",
-    "side_by_side",
+    
 ]  # fmt: skip

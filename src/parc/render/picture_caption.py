@@ -37,9 +37,3 @@ def grid(pictures: Sequence[Image.Image], columns: int, gap: int = 4) -> Image.I
     for k, picture in enumerate(pictures):
         sheet.paste(picture, ((k % columns) * (width + gap), (k // columns) * (height + gap)))
     return sheet
-
-
-def side_by_side(pictures: Sequence[Image.Image], labels: Sequence[str] = (), columns: int | None = None) -> Image.Image:
-    """Several pictures in one, each with its label."""
-    named = [label(p.copy(), text) for p, text in zip(pictures, [*labels, *[""] * len(pictures)], strict=False)]
-    return grid(named, columns or len(named), gap=6)

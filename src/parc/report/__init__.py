@@ -2,6 +2,6 @@
 
 from parc.report.replay_data import replay_payload
 from parc.report.report_page import Report
-from parc.report.svg_chart import bar_chart, density_chart, line_chart
+from parc.report.svg_chart import bar_chart, line_chart
 
-__all__ = ["Report", "bar_chart", "density_chart", "line_chart", "replay_payload"]
+__all__ = ["Report", "bar_chart", "line_chart", "replay_payload"]

@@ -15,7 +15,7 @@ from typing import Any
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.evaluate.evaluation_job import Evaluator, as_json
-from parc.evaluate.models_under_test import Contender, Field
+from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.paper_results import NO_CORRECTION
 from parc.evaluate.terrain_sets import set_title
 from parc.report.evaluation_chart import Line, density_panel, short, steps_chart, terrain_strip
@@ -56,7 +56,9 @@ _MORE_CHARTS = (
 )
 
 
-def write_evaluation(out: Path, result: dict[str, Any], field: Field, evaluator: Evaluator, character: Character) -> Path:
+def write_evaluation(
+    out: Path, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+) -> Path:
     """Write evaluation.json and report.html; `result` as `parc evaluate` gathers it."""
     write_bytes_atomically(out / JSON_FILE, (json.dumps(as_json(result), indent=1) + "\n").encode())
     page = EvaluationPage("PARC evaluation", _subtitle(result))
@@ -65,8 +67,8 @@ def write_evaluation(out: Path, result: dict[str, Any], field: Field, evaluator:
     _add_trackers(page, result)
     _add_blending(page, result)
     _add_displacement(page, result)
-    _add_side_by_side(page, result, field, evaluator, character)
-    _add_tracked(page, result, field, evaluator, character)
+    _add_side_by_side(page, result, models, evaluator, character)
+    _add_tracked(page, result, models, evaluator, character)
     _add_method(page, result)
     write_bytes_atomically(out / PAGE_FILE, page.html().encode())
     return out / PAGE_FILE
@@ -298,9 +300,9 @@ def _spread_note(row: dict[str, Any]) -> str:
 
 
 def _add_side_by_side(
-    page: EvaluationPage, result: dict[str, Any], field: Field, evaluator: Evaluator, character: Character
+    page: EvaluationPage, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
 ) -> None:
-    shown = _shown(field.generators)
+    shown = _shown(models.generators)
     clips = {c.label: evaluator.best_motions(c) for c in shown}
     page.add_section(
         "The same terrain, crossed by each generator",
@@ -333,11 +335,13 @@ def _fate(clip: Clip) -> str:
     return f"{end}, TPL {short(losses['selection_penetration'])}, TCL {short(losses['selection_contact'])}"
 
 
-def _add_tracked(page: EvaluationPage, result: dict[str, Any], field: Field, evaluator: Evaluator, character: Character) -> None:
+def _add_tracked(
+    page: EvaluationPage, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+) -> None:
     """Reference and simulation of the last tracker: a motion it follows to the end, and one it loses."""
     if not result["trackers"]:
         return
-    contender = field.trackers[-1]
+    contender = models.trackers[-1]
     told = result["trackers"][-1]["by_motion"]
     order = sorted(range(len(told)), key=lambda k: (-told[k]["tracked"], k))
     won = [k for k in order if told[k]["success"]][:1]

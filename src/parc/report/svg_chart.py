@@ -31,28 +31,7 @@ def line_chart(series: Mapping[str, tuple[ArrayLike, ArrayLike]], title: str = "
     for name, (x, y) in data.items():
         if len(x) != len(y):
             raise SettingsError(f"series '{name}' has {len(x)} x values and {len(y)} y values")
-    return _curves(data, title, x_label, y_label, filled=False)
-
-
-def density_chart(samples: Mapping[str, ArrayLike], title: str = "", x_label: str = "", points: int = 160) -> str:
-    """Smoothed distribution of each named sample (Gaussian kernel, Silverman's width)."""
-    values = {name: np.asarray(v, float).ravel() for name, v in samples.items()}
-    values = {name: v[np.isfinite(v)] for name, v in values.items()}
-    empty = [name for name, v in values.items() if len(v) == 0]
-    if empty or not values:
-        raise SettingsError(f"a density needs finite samples, '{empty[0] if empty else title}' has none")
-    width = {
-        k: max(0.9 * min(v.std(), np.subtract(*np.percentile(v, [75, 25])) / 1.34 or v.std()) * len(v) ** -0.2, 1e-6)
-        for k, v in values.items()
-    }
-    low = min(v.min() - 2.5 * width[k] for k, v in values.items())
-    high = max(v.max() + 2.5 * width[k] for k, v in values.items())
-    at = np.linspace(low, high, points)
-    data = {}
-    for name, v in values.items():
-        z = (at[:, None] - v) / width[name]
-        data[name] = (at, np.exp(-0.5 * z * z).sum(1) / (len(v) * width[name] * math.sqrt(2 * math.pi)))
-    return _curves(data, title, x_label, "density", filled=True)
+    return _curves(data, title, x_label, y_label)
 
 
 def bar_chart(values: Mapping[str, float] | Mapping[str, Mapping[str, float]], title: str = "", y_label: str = "") -> str:
@@ -129,12 +108,12 @@ class _Frame:
         return "".join(parts)
 
 
-def _curves(data: Mapping[str, tuple[np.ndarray, np.ndarray]], title: str, x_label: str, y_label: str, filled: bool) -> str:
+def _curves(data: Mapping[str, tuple[np.ndarray, np.ndarray]], title: str, x_label: str, y_label: str) -> str:
     finite = [(x[ok], y[ok]) for x, y in data.values() if (ok := np.isfinite(x) & np.isfinite(y)).any()]
     if not finite:
         raise SettingsError(f"the chart '{title}' has no finite point")
     xs, ys = np.concatenate([x for x, _ in finite]), np.concatenate([y for _, y in finite])
-    y_low, y_high = (0.0 if filled else float(ys.min())), float(ys.max())
+    y_low, y_high = float(ys.min()), float(ys.max())
     if y_high - y_low < 1e-9 * max(abs(y_high), 1.0):
         y_low, y_high = y_low - 0.5, y_high + 0.5
     x_low, x_high = float(xs.min()), float(xs.max())
@@ -150,13 +129,9 @@ def _curves(data: Mapping[str, tuple[np.ndarray, np.ndarray]], title: str, x_lab
             else:
                 pen = "M"
         path = "".join(steps)
-        if filled:
-            floor = frame.y(0)
-            area = f"{path}L{frame.x(x[-1]):.1f} {floor:.1f}L{frame.x(x[0]):.1f} {floor:.1f}Z"
-            parts.append(f'<path d="{area}" fill="{colour}" fill-opacity="0.18"/>')
         pen_style = f'stroke="{colour}" stroke-width="1.8" stroke-linejoin="round" stroke-linecap="round"'
         parts.append(f'<path d="{path}" fill="none" {pen_style}/>')
-        if not filled and len(x) <= 24:
+        if len(x) <= 24:
             seen = [(frame.x(a), frame.y(b)) for a, b in zip(x, y, strict=True) if math.isfinite(a + b)]
             parts.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.8" fill="{colour}"/>' for a, b in seen)
     return _svg(parts + _legend([name for name in data if name] if len(data) > 1 else []))

@@ -14,6 +14,8 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Group:
+    """The processes of one training; alone, every call does nothing."""
+
     rank: int
     world_size: int
     device: torch.device
@@ -59,6 +61,7 @@ class Group:
         return bool(answer.item())
 
     def close(self) -> None:
+        """Leave the group."""
         if self.world_size > 1 and dist.is_initialized():
             dist.destroy_process_group()
 

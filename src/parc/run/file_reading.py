@@ -63,6 +63,7 @@ def parse_json(text: str | bytes, name: str) -> Any:
 
 
 def read_json(path: Path | str) -> Any:
+    """The value of a JSON file."""
     return parse_json(read_bytes(path, MOST_TEXT), str(path))
 
 
@@ -82,5 +83,6 @@ def reading(name: str, kind: str = "file", error: type[ParcError] = FormatError)
 
 
 def first_line(error: BaseException, longest: int = 120) -> str:
+    """Of an error's text, cut to `longest`."""
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__)[:longest]

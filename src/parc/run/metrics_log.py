@@ -18,6 +18,7 @@ class MetricsLog:
                 file.write("\n")
 
     def write(self, **values: Any) -> None:
+        """Add a line."""
         line = json.dumps({key: _plain(value) for key, value in values.items()})
         with self.path.open("a") as file:
             file.write(line + "\n")

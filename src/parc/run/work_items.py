@@ -26,6 +26,8 @@ class ClusterError(ParcError):
 
 
 class Job(Protocol[Item, Result]):
+    """Work on items, ready to be done here or elsewhere."""
+
     def open(self) -> Callable[[Item], Result]:
         """Get ready, once in each process; returns what does one item."""
         ...
@@ -46,6 +48,8 @@ class WorkersState:
 
 
 class Workers(Protocol):
+    """Who does the items."""
+
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Generator[Result, None, None]:
         """Results in the order of the items. Items may be taken well ahead of results; closing the generator drops those."""
         ...
@@ -55,6 +59,7 @@ class LocalWorkers:
     """This process, one item at a time; an item is taken when its result is asked for."""
 
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Generator[Result, None, None]:
+        """One item at a time, when its result is asked for."""
         work: Callable[[Item], Result] | None = None
         for item in items:
             work = work or job.open()

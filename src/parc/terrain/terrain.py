@@ -5,9 +5,11 @@ Outside the grid there is nothing (`parc.terrain.terrain_distance` says what tha
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils import _pytree as pytree
 
 from parc.errors import TerrainError
 
@@ -140,3 +142,16 @@ def _pad(heights: Tensor, widest: tuple[int, int]) -> Tensor:
     rows = torch.arange(widest[0], device=heights.device).clamp_max(heights.shape[0] - 1)
     columns = torch.arange(widest[1], device=heights.device).clamp_max(heights.shape[1] - 1)
     return heights[rows][:, columns]
+
+
+def _open_batch(terrain: TerrainBatch) -> tuple[list[Tensor], float]:
+    return [terrain.heights, terrain.min_point, terrain.size], terrain.cell
+
+
+def _close_batch(parts: Any, cell: Any) -> TerrainBatch:
+    heights, min_point, size = parts
+    return TerrainBatch(heights, min_point, size, cell)
+
+
+# a tree of tensors, so that compiled functions take it as an argument (`parc.run.compile_traced`)
+pytree.register_pytree_node(TerrainBatch, _open_batch, _close_batch, serialized_type_name="parc.TerrainBatch")

@@ -2,17 +2,17 @@
 
     OUT/                     the data set (see `parc.dataset.dataset_store`)
       vary/settings.json     what it is made with; another run into the same folder must agree
-      vary/report.jsonl      a line for each finished variation: kept, rejected (why) or failed (why), and its quality
+      vary/report.jsonl      a line for each variation: kept, rejected (why) or failed (why), and its quality
+      vary/rows/KEY.json     the same of those finished since the last run that came to its end (`parc.run.resumable_items`)
 
 Variation k of clip c is drawn from SeedSequence([seed, c, k]) and called NAME_v00k, whatever else is made beside it, so a stopped
-run goes on, and one with a larger count adds to what is there. A line of the report holds a hash of the clip that was varied:
+run goes on, and one with a larger count adds to what is there. A key holds a hash of the clip that was varied:
 variations of a clip that has changed since are made again. Processes carry clips to their new ground
 (`parc.vary.transfer_to_terrain`). With a GPU they hand them over, and this process fits hundreds side by side; without one they
 fit them too. With one worker all is done in this process.
 """
 
 import hashlib
-import json
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -29,10 +29,10 @@ from parc.dataset.clip_shard import pack
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError, SettingsError
 from parc.mocap.contact.clip_supports import footing_of_clip
-from parc.mocap.make.build_report import BuildReport, RowResult, add_to_report, read_report, write_report
+from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
 from parc.mocap.make.mocap_quality import MocapLimits, Quality
-from parc.run.atomic_files import write_bytes_atomically
 from parc.run.process_pool import worker_pool
+from parc.run.settings_guard import agree
 from parc.vary.transfer_to_terrain import Carried
 from parc.vary.variation_ranges import random_variation
 from parc.vary.vary_clips import VarySettings, carry_well, fit_carried
@@ -61,6 +61,11 @@ class _Item:
     number: int
     key: str
     """hash of the clip"""
+
+    @property
+    def key_of_note(self) -> str:
+        """A name may be anything; its hash may name a file."""
+        return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -105,31 +110,32 @@ def vary_dataset(
         raise DatasetError(f"{source} has no such clips of skill {' or '.join(skills)}; their skills are {known}")
     work = out / "vary"
     work.mkdir(parents=True, exist_ok=True)
-    _check_settings(work / "settings.json", settings, character, seed)
+    made_with = {"vary": asdict(settings.vary), "limits": asdict(settings.limits), "character": character.fingerprint}
+    agree(work / "settings.json", made_with | {"seed": seed}, folder=out)
     keys = {i: hashlib.sha256(pack([dataset[i]])).hexdigest()[:32] for i in chosen}
     items = [_Item(i, f"{dataset.entries[i].name}_v{k:03d}", k, keys[i]) for i in chosen for k in range(count)]
     with DatasetWriter(out, character) as writer:
-        done = read_report(work / "report.jsonl")
-        stale = [item.name for item in items if item.name in done and done[item.name].key != item.key]
-        if stale:
-            writer.remove(stale)
-            done = {name: result for name, result in done.items() if name not in set(stale)}
-            write_report(work / "report.jsonl", done.values())
+        notes = row_notes(work)
+        before, wanted = notes.notes(), {item.name: item for item in items}
+        stale = {key: r.name for key, r in before.items() if r.name in wanted and key != wanted[r.name].key_of_note}
+        writer.remove(stale.values())
+        notes.forget(stale)
+        done = {r.name: r for key, r in before.items() if key not in stale}
         workers = settings.workers or os.cpu_count() or 1
         fit_here = workers == 1 or torch.device(device).type != "cpu"
         jobs = _jobs(items, done, source, seed, character, settings, fit=not fit_here)
         with worker_pool(min(workers, len(jobs))) if workers > 1 and jobs else nullcontext() as pool:
             answers = (pickle.loads(answer) for answer in (pool.map if pool else map)(_work, jobs))
             rows = _fitted_here(answers, dataset, character, settings, device) if fit_here else answers
-            key_of = {item.name: item.key for item in items}
             for batch in rows:
                 writer.append([clip for _, clip in batch if clip is not None and clip.name not in writer])
-                results = [replace(result, key=key_of[result.name]) for result, _ in batch]
-                add_to_report(work / "report.jsonl", results)
-                done |= {result.name: result for result in results}
+                for result, _ in batch:
+                    done[result.name] = replace(result, key=wanted[result.name].key)
+                    notes.add(wanted[result.name].key_of_note, done[result.name])
                 if on_progress:
                     on_progress(sum(item.name in done for item in items), len(items))
         writer.compact()
+        notes.merge()
     return BuildReport(tuple(done[item.name] for item in items if item.name in done))
 
 
@@ -210,13 +216,3 @@ def _row(clip: Clip, quality: Quality, carried: Carried, settings: VarySetSettin
     values = {key: value for key, value in asdict(quality).items() if np.isfinite(value)}
     result = RowResult(clip.name, "rejected" if reasons else "kept", reasons, (), carried.supports.levels, values)
     return result, None if reasons else clip
-
-
-def _check_settings(path: Path, settings: VarySetSettings, character: Character, seed: int) -> None:
-    wanted = {
-        "vary": asdict(settings.vary), "limits": asdict(settings.limits), "character": character.fingerprint, "seed": seed,
-    }  # fmt: skip
-    text = json.dumps(wanted, indent=1, sort_keys=True)
-    if path.exists() and path.read_text() != text:
-        raise DatasetError(f"{path.parent.parent} was made with other settings or another seed; use an empty folder")
-    write_bytes_atomically(path, text.encode())

@@ -20,6 +20,8 @@ POINTS_PER_SOLE = 8
 
 
 class Probe(NamedTuple):
+    """Points, soles and masses of a character on a device."""
+
     surface: Surface
     """the chosen points"""
     feet: Tensor
@@ -34,6 +36,7 @@ class Probe(NamedTuple):
 
 @cache  # captured graphs read these tensors, so none may be dropped
 def probe_points(character: Character, device: torch.device) -> Probe:
+    """The points of a character; made once for each device."""
     with torch.inference_mode(False):  # the cache outlives the caller's mode
         full = surface_points(character)
         chosen: list[int] = []

@@ -34,6 +34,8 @@ STILL, MOVING = 0.1, 0.5
 
 @dataclass(frozen=True, eq=False)
 class FrameTable:
+    """Every frame of every clip, and where windows may start."""
+
     character: Character
     frames: FrameState
     """[N, ...] every frame of every clip, in the world"""
@@ -121,6 +123,7 @@ class FrameTable:
         return self.window_start[row], self.window_clip[row]
 
     def at(self, index: Tensor) -> FrameState:
+        """Frames of given rows, of any shape."""
         return FrameState(*(part[index] for part in self.frames))
 
 

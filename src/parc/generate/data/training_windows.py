@@ -36,6 +36,8 @@ from parc.terrain.terrain import TerrainBatch
 
 @dataclass(frozen=True)
 class WindowSettings:
+    """How windows are drawn and their terrain is changed."""
+
     future: int = 13
     """frames to predict"""
     target_nearest: float = 0.4
@@ -85,6 +87,7 @@ class Drawn(NamedTuple):
     """[B] bool"""
 
     def first_rows(self, count: int) -> "Drawn":
+        """The first windows of these."""
         patch = TerrainBatch(self.patch.heights[:count], self.patch.min_point[:count], self.patch.size[:count], self.patch.cell)
         state = FrameState(*(part[:count] for part in self.state))
         return Drawn(
@@ -110,6 +113,8 @@ class WindowBatch(NamedTuple):
 
 
 class WindowSampler:
+    """Draws training windows from a table of frames (paper, section 5.1)."""
+
     def __init__(self, table: FrameTable, layout: FeatureLayout, grid: HeightmapGrid, settings: WindowSettings) -> None:
         self.table, self.layout, self.grid, self.settings = table, layout, grid, settings
         device = table.odds.device
@@ -130,7 +135,7 @@ class WindowSampler:
         return drawn._replace(patch=self.change(drawn.patch, self.swept(drawn), drawn.is_random, height, generator))
 
     def pick(self, count: int, generator: torch.Generator, random_share: float) -> Drawn:
-        """Windows on the ground as recorded; `random_share` of them are to become random terrain."""
+        """Windows on the ground as recorded (paper, section 5.1); `random_share` of them are to become random terrain (5.3)."""
         table, settings = self.table, self.settings
         first, clip = table.draw(count, generator)
         rows = first[:, None] + self._steps
@@ -138,6 +143,8 @@ class WindowSampler:
         frame = CanonicalFrame.of(state.root_pos[:, PAST_FRAMES - 1], state.root_rot[:, PAST_FRAMES - 1])
         device = first.device
         is_random = torch.rand(count, generator=generator, device=device) < random_share
+
+        # a random later frame gives the direction
         span = torch.rand(count, generator=generator, device=device) * (settings.target_farthest - settings.target_nearest)
         ahead = ((settings.target_nearest + span) * FPS).round().long()
         last = table.clip_end[clip] - 1
@@ -153,17 +160,12 @@ class WindowSampler:
         rows = torch.maximum(rows, table.clip_start[drawn.clip][:, None])
         return BodyPose(table.bodies.pos[rows], table.bodies.rot[rows])
 
-    def earlier(self, drawn: Drawn, frames: int | Tensor) -> tuple[FrameState, Tensor]:
+    def earlier(self, drawn: Drawn, frames: int | Tensor) -> tuple[FrameState, BodyPose, Tensor]:
         """The recorded past [B, 2, ...] `frames` before the windows' own, and whether the clip reaches that far back [B]."""
-        start = self.table.clip_start[drawn.clip]
-        first = drawn.first - frames
-        return self.table.at(torch.maximum(first, start)[:, None] + self._steps[:PAST_FRAMES]), first >= start
-
-    def context(self, past: FrameState, drawn: Drawn) -> tuple[tuple[Tensor, Tensor, Tensor], CanonicalFrame]:
-        """Features, heightmap and direction after other past frames [B, 2, ...] on the ground of the windows."""
-        frame = CanonicalFrame.of(past.root_pos[:, -1], past.root_rot[:, -1])
-        features = self.layout.encode(frame.to_local(past))
-        return (features, frame.heightmap(drawn.patch, self.grid), frame.direction_to(drawn.goal)), frame
+        table, first = self.table, drawn.first - frames
+        start = table.clip_start[drawn.clip]
+        rows = torch.maximum(first, start)[:, None] + self._steps[:PAST_FRAMES]
+        return table.at(rows), BodyPose(table.bodies.pos[rows], table.bodies.rot[rows]), first >= start
 
     def assemble(self, drawn: Drawn, own_past: FrameState | None = None) -> WindowBatch:
         """Features of the windows; with `own_past` [B, 2, ...], of windows that continue it (see `own_rollout_target`)."""
@@ -201,21 +203,26 @@ class WindowSampler:
     def change(
         self, patch: TerrainBatch, swept: BodyPose, is_random: Tensor, root_height: Tensor, generator: torch.Generator
     ) -> TerrainBatch:
-        """The ground of windows whose root is at `root_height` [B], changed where it does not enter the swept bodies."""
+        """The ground with random boxes (paper, appendix A) that do not enter the swept bodies; roots at `root_height` [B]."""
         surface = probe_points(self.table.character, swept.pos.device).surface
         points = world_points(surface, swept).flatten(1, 2)
         low, high = self._bounds(patch, points, root_height)
+
+        # a new level for free ground, then boxes on it
         chance = torch.rand(3, len(patch), 1, 1, generator=generator, device=points.device)
         feet = points[..., 2].amin(-1).view(-1, 1, 1)
         floor = feet + self.settings.new_floor[0] + chance[0] * (self.settings.new_floor[1] - self.settings.new_floor[0])
         base = torch.where(chance[1] < self.settings.new_floor_share, floor, patch.heights)
         heights = random_boxes_on_grid(base, low, high, generator, self.settings.boxes)
+
+        # some windows keep their ground; random terrain never does
         kept = (chance[2] < self.settings.unchanged_share) & ~is_random.view(-1, 1, 1)
         heights = torch.where(kept, patch.heights, heights)
         return TerrainBatch(heights, patch.min_point, patch.size, patch.cell)
 
     def _bounds(self, patch: TerrainBatch, points: Tensor, root_height: Tensor) -> tuple[Tensor, Tensor]:
         """Lowest and highest height [B, P, P] each cell may take with body points [B, N, 3] passing."""
+        # the cells that each point is over, its padding included: two each way
         n = self.patch_cells
         sides = points[:, :, None, :2] + self._reach
         cell = torch.floor((sides - patch.min_point[:, None, None]) / patch.cell + 0.5).int()
@@ -223,10 +230,14 @@ class WindowSampler:
         cell = cell.clamp(0, n - 1)
         corner = (n * cell[..., :, None, 0] + cell[..., None, :, 1]).flatten(1).long()
         inside = (within[..., :, None, 0] & within[..., None, :, 1]).flatten(2)
+
+        # the lowest point over each cell
         limit = _ordered((root_height + 4.0)[:, None])
         z = torch.where(inside, _ordered(points[..., 2:]), limit.unsqueeze(-1)).flatten(1)
         lowest = limit.expand(-1, n * n).contiguous().scatter_reduce(1, corner, z, "amin")
         lowest = _ordered(lowest).view(torch.float32).view(-1, n, n)
+
+        # cells that the body touches stay; others may rise to just under it and sink without limit
         kept = lowest - patch.heights < self.settings.touching
         high = torch.where(kept, patch.heights, lowest - self.settings.clearance)
         low = torch.where(kept, patch.heights, (root_height - 4.0)[:, None, None].expand_as(high))

@@ -16,6 +16,8 @@ from parc.errors import SettingsError
 
 @dataclass(frozen=True)
 class Blend:
+    """The blending coefficient s of every step of the sampler (paper, section 5.3)."""
+
     start: float = 1.0
     """s at the first step (pure noise)"""
     end: float = 0.0
@@ -31,6 +33,7 @@ class Blend:
 
     @classmethod
     def constant(cls, s: float) -> "Blend":
+        """The same s at every step, as in the paper."""
         return cls(s, s, 1.0)
 
     def coefficients(self, steps: int, device: torch.device | str = "cpu") -> Tensor:
@@ -51,5 +54,5 @@ PAPER_BLEND = Blend.constant(0.65)
 
 
 def blend_branches(without_past: Tensor, with_past: Tensor, s: Tensor) -> Tensor:
-    """The formula above; s is a scalar on the device."""
+    """G_blend (paper, section 5.3), the formula above; s is a scalar on the device."""
     return with_past + s * (without_past - with_past)

@@ -21,6 +21,8 @@ HEIGHT_LIMIT = 3.0
 
 
 class CanonicalFrame(NamedTuple):
+    """Frames of B windows."""
+
     origin: Tensor
     """[B, 3] root in the world"""
     yaw: Tensor
@@ -42,6 +44,7 @@ class CanonicalFrame(NamedTuple):
         return rotation.matrix_rotate(_fit(self.matrix().mT, points), points - _fit(self.origin, points))
 
     def points_to_world(self, points: Tensor) -> Tensor:
+        """The inverse of `points_to_local`."""
         return rotation.matrix_rotate(_fit(self.matrix(), points), points) + _fit(self.origin, points)
 
     def to_local(self, state: FrameState) -> FrameState:
@@ -52,13 +55,17 @@ class CanonicalFrame(NamedTuple):
         )
 
     def to_world(self, state: FrameState) -> FrameState:
+        """The inverse of `to_local`."""
         turn = self.matrix().unsqueeze(1)
         return state._replace(
             root_pos=self.points_to_world(state.root_pos), root_rot=rotation.matrix_multiply(turn, state.root_rot)
         )
 
     def direction_to(self, target: Tensor, dead_zone: float = 0.1) -> Tensor:
-        """Unit direction [B, 2] in this frame to world points [B, 2]; zero for a target nearer than `dead_zone` (m)."""
+        """d of the paper's section 5.1: unit direction [B, 2] in this frame to world points [B, 2].
+
+        It is zero for a target nearer than `dead_zone` (m).
+        """
         offset = target - self.origin[..., :2]
         c, s = self.yaw.cos(), self.yaw.sin()
         x, y = offset.unbind(-1)
@@ -67,7 +74,7 @@ class CanonicalFrame(NamedTuple):
         return torch.where(length < dead_zone, torch.zeros_like(local), local / length.clamp_min(1e-6))
 
     def heightmap(self, terrain: TerrainBatch, grid: HeightmapGrid) -> Tensor:
-        """What the network sees, [B, nx, ny]: heights against the root within +-3 m, divided by 3.
+        """h of the paper's section 5.1, [B, nx, ny]: heights against the root within +-3 m, divided by 3.
 
         B / N frames in turn are on each of N terrains.
         """

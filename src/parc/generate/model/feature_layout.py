@@ -24,6 +24,8 @@ RotationEncoding = Literal["sixd", "exp"]
 
 
 class DecodedFrames(NamedTuple):
+    """Features as poses."""
+
     state: FrameState
     joint_pos: Tensor
     """[..., B-1, 3] as predicted, which need not agree with the state's own kinematics"""
@@ -31,6 +33,8 @@ class DecodedFrames(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureLayout:
+    """Where each part of a frame stands in its features (paper, section 5)."""
+
     character: Character
     encoding: RotationEncoding = "sixd"
     multiple: int = 64
@@ -42,6 +46,7 @@ class FeatureLayout:
 
     @cached_property
     def slices(self) -> dict[str, slice]:
+        """Of each part, by name."""
         joints = self.character.bodies[1:]
         balls = sum(b.joint.dof >= 2 for b in joints)
         hinges = sum(b.joint.is_hinge for b in joints)
@@ -66,6 +71,7 @@ class FeatureLayout:
 
     @property
     def width(self) -> int:
+        """Features of a frame, padding included."""
         return -(-self.used // self.multiple) * self.multiple
 
     def encode(self, state: FrameState, joint_pos: Tensor | None = None) -> Tensor:
@@ -83,6 +89,7 @@ class FeatureLayout:
         return functional.pad(features, (0, self.width - self.used))
 
     def decode(self, features: Tensor) -> DecodedFrames:
+        """Features [..., width] as poses in the same frame."""
         part = {name: features[..., where] for name, where in self.slices.items()}
         state = FrameState(
             part["root_pos"], self._decode_ball(part["root_rot"]), self.decode_joints(part["joint_rot"]), part["contacts"]
@@ -107,6 +114,7 @@ class FeatureLayout:
         return torch.cat(parts, -1) if parts else joint_rot.new_zeros(*joint_rot.shape[:-3], 0)
 
     def decode_joints(self, values: Tensor) -> Tensor:
+        """Rotations [..., joints, 3, 3] of features [..., joint features]."""
         places = _joint_places(self.character, values.device)
         per_ball = 6 if self.encoding == "sixd" else 3
         ball_width = per_ball * len(places.balls)
@@ -153,9 +161,11 @@ class Statistics(NamedTuple):
         return cls(mean, std)
 
     def standardise(self, features: Tensor) -> Tensor:
+        """Features [..., width] of mean 0 and spread 1."""
         return (features - self.mean) / self.std
 
     def restore(self, standardised: Tensor) -> Tensor:
+        """The inverse of `standardise`."""
         return standardised * self.std + self.mean
 
 

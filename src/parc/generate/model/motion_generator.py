@@ -52,6 +52,8 @@ class GeneratorSettings:
 
 
 class Generator(nn.Module):
+    """The motion generator G (paper, section 5)."""
+
     mean: Tensor
     std: Tensor
 
@@ -76,17 +78,21 @@ class Generator(nn.Module):
 
     @property
     def schedule(self) -> Schedule:
+        """The noise schedule it was trained with."""
         return self.settings.schedule
 
     @property
     def statistics(self) -> Statistics:
+        """Mean and spread of the features it was trained on."""
         return Statistics(self.mean, self.std)
 
     @property
     def device(self) -> torch.device:
+        """Where its weights are."""
         return self.mean.device
 
     def noise_shape(self, batch: int) -> tuple[int, int, int]:
+        """Of the noise that windows of a batch start from."""
         return batch, self.settings.future, self.layout.width
 
     @torch.no_grad()
@@ -186,6 +192,7 @@ class Generator(nn.Module):
         save_checkpoint(path, tensors, self.description() | {"provenance": provenance})
 
     def description(self) -> dict[str, Any]:
+        """What a file says of it."""
         settings = self.settings
         return {
             "kind": KIND,
@@ -198,6 +205,7 @@ class Generator(nn.Module):
 
     @classmethod
     def load(cls, path: Path | str, character: Character, device: torch.device | str = "cpu") -> "Generator":
+        """From a file; weights made for another character are refused."""
         tensors, meta = load_checkpoint(path)
         if meta.get("kind") != KIND:
             raise FormatError(f"{path} holds a '{meta.get('kind', 'nothing known')}', expected a {KIND}")

@@ -31,6 +31,8 @@ _MOST_STEPS = 100_000
 
 
 class SamplerPlan(NamedTuple):
+    """The steps of a sampler from noise to motion."""
+
     levels: Tensor
     """[S] noise level at which the network is asked, falling"""
     data_gain: Tensor
@@ -44,6 +46,8 @@ class SamplerPlan(NamedTuple):
 
 @dataclass(frozen=True)
 class FlowSchedule:
+    """Straight paths from noise to motion, of ours."""
+
     steps: int = 5
     """network evaluations per window"""
     pure_noise_share: float = 0.2
@@ -54,6 +58,7 @@ class FlowSchedule:
             raise SettingsError(f"the flow schedule has {self.steps} steps, expected 1 to {_MOST_STEPS}")
 
     def draw_levels(self, shape: tuple[int, ...], generator: torch.Generator | None, device: torch.device) -> Tensor:
+        """Noise levels of training items, in (0, 1]."""
         level = torch.rand(shape, generator=generator, device=device)
         pure = torch.rand(shape, generator=generator, device=device) < self.pure_noise_share
         return torch.where(pure, torch.ones_like(level), level)
@@ -68,6 +73,7 @@ class FlowSchedule:
         return f"few-step flow, {steps or self.steps} steps"
 
     def plan(self, device: torch.device) -> SamplerPlan:
+        """Euler steps along the straight path."""
         levels = torch.linspace(1.0, 0.0, self.steps + 1, dtype=torch.float64)
         gain = (levels[:-1] - levels[1:]) / levels[:-1]
         return _on(device, levels[:-1], gain, 1 - gain)
@@ -75,6 +81,8 @@ class FlowSchedule:
 
 @dataclass(frozen=True)
 class DdpmSchedule:
+    """The paper's DDPM (section 3.1) and its DDIM sampler (appendix D.2)."""
+
     diffusion_steps: int = 1001
     """K"""
     stride: int = 5
@@ -87,14 +95,17 @@ class DdpmSchedule:
             )
 
     def draw_levels(self, shape: tuple[int, ...], generator: torch.Generator | None, device: torch.device) -> Tensor:
+        """k / K with k uniform in 1 .. K (paper, section 5.2)."""
         k = torch.randint(1, self.diffusion_steps + 1, shape, generator=generator, device=device)
         return k / self.diffusion_steps
 
     def corrupt(self, x0: Tensor, noise: Tensor, level: Tensor) -> Tensor:
+        """x_k of x0 and noise [..., T, D] at levels [...]."""
         kept = self.alpha_bar(level)[..., None, None]
         return kept.sqrt() * x0 + (1 - kept).sqrt() * noise
 
     def alpha_bar(self, level: Tensor) -> Tensor:
+        """abar_k at levels [...]."""
         k = torch.round(level * self.diffusion_steps).long().clamp(0, self.diffusion_steps)
         return _cosine_alpha_bar(self.diffusion_steps, level.device).index_select(0, k.flatten()).view_as(level)
 
@@ -104,6 +115,7 @@ class DdpmSchedule:
         return f"DDIM with stride {self.stride} over K = {self.diffusion_steps}, {count} steps"
 
     def plan(self, device: torch.device) -> SamplerPlan:
+        """The DDIM steps of the paper's appendix D.2."""
         k = torch.arange(self.diffusion_steps, 0, -self.stride)
         table = _cosine_alpha_bar(self.diffusion_steps, torch.device("cpu"), torch.float64)
         now, after = table[k], table[(k - self.stride).clamp_min(0)]
@@ -122,12 +134,15 @@ def spaced(values: Tensor) -> Tensor:
 
 
 def advance(x: Tensor, clean: Tensor, data_gain: Tensor, state_gain: Tensor) -> Tensor:
-    """x' from x and x0_hat."""
+    """x' from x and x0_hat; with the gains of `DdpmSchedule.plan` the paper's DDIM step (appendix D.2)."""
     return data_gain * clean + state_gain * x
 
 
 def sample(plan: SamplerPlan, noise: Tensor, step: Callable[[Tensor, int, Tensor, Tensor], Tensor]) -> Tensor:
-    """Walk the plan from `noise`; step(x, i, data_gain, state_gain) asks the network and advances x over the plan's step i."""
+    """The reverse process (paper, section 3.1): walk the plan from `noise`.
+
+    step(x, i, data_gain, state_gain) asks the network and advances x over the plan's step i.
+    """
     x = noise
     for i in range(len(plan)):
         x = step(x, i, plan.data_gain[i], plan.state_gain[i])

@@ -24,6 +24,8 @@ _FIRST_PAST = 1 + MAP_TOKENS + 1
 
 @dataclass(frozen=True)
 class EncoderSettings:
+    """Sizes of the paper's denoiser; the released code's, for the paper tells none."""
+
     width: int = 1024
     """numbers in a token"""
     layers: int = 6
@@ -39,6 +41,8 @@ class EncoderSettings:
 
 
 class EncoderContext(NamedTuple):
+    """What is known of a window before any noise is looked at."""
+
     fixed: Tensor
     """[B, 65, width] heightmap and target tokens"""
     past: Tensor
@@ -46,6 +50,8 @@ class EncoderContext(NamedTuple):
 
 
 class PaperEncoder(nn.Module):
+    """G(k, x_k, C) of the paper (section 5 and the figure of its architecture)."""
+
     blend_sees: Tensor
 
     def __init__(self, features: int, frames: int, settings: EncoderSettings) -> None:
@@ -66,6 +72,7 @@ class PaperEncoder(nn.Module):
         self.register_buffer("blend_sees", self.visibility(torch.tensor([[False, True]])), persistent=False)
 
     def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor) -> EncoderContext:
+        """The tokens of heightmap [B, 31, 31] and direction [B, 2], and the standardised past frames [B, 2, D]."""
         image = functional.pad(heightmap.unsqueeze(1), (0, 1, 0, 1), mode="replicate")
         patches = functional.unfold(self.map_conv(image), 2, stride=2).mT
         return EncoderContext(torch.cat([self.patch_in(patches), self.target_in(target).unsqueeze(1)], 1), past)
@@ -76,6 +83,7 @@ class PaperEncoder(nn.Module):
         return [self.level_in(torch.cat([phase.sin(), phase.cos()], -1).to(self.place.dtype))]
 
     def denoise(self, x: Tensor, embedding: list[Tensor], context: EncoderContext, sees: Tensor) -> Tensor:
+        """Noisy frames [B, K, T, D] of K branches to clean ones; `sees` from one of the three calls for visibility."""
         batch, branches = x.shape[:2]
         past = context.past.unsqueeze(1).expand(-1, branches, -1, -1).to(x.dtype)
         frames = self.frame_in(torch.cat([past, x], 2))
@@ -101,6 +109,7 @@ class PaperEncoder(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
+        """Of the weights."""
         return self.place.dtype
 
 

@@ -42,6 +42,8 @@ _APART = 16
 
 @dataclass(frozen=True)
 class PrefixSettings:
+    """Sizes of the fast denoiser."""
+
     width: int = 256
     """numbers in a token"""
     layers: int = 4
@@ -67,6 +69,8 @@ class Context(NamedTuple):
 
 
 class PrefixTransformer(nn.Module):
+    """The denoiser drawn above."""
+
     neutral: Tensor
     prefix_sees: Tensor
     """masks of sampling are kept as they are added to the logits, 0 or minus infinity, in the network's precision"""
@@ -158,6 +162,7 @@ class PrefixTransformer(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
+        """Of the weights."""
         return self.frame_place.dtype
 
 
@@ -176,6 +181,7 @@ class _Block(nn.Module):
         nn.init.normal_(self.down.weight, std=0.01)
 
     def prefix(self, x: Tensor, sees: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Prefix tokens after this block, with the keys and values that frames look up."""
         q, k, v = self._project(functional.layer_norm(x, x.shape[-1:]))
         x = x + self._attend(q, k, v, sees)
         return x + self._feed(functional.layer_norm(x, x.shape[-1:])), k, v

@@ -7,34 +7,16 @@ that stands clears the ground, and no foot is left in it:
     contact:  lift_t = -gap_t
     else:     lift_t = max(sum_s K(t - s) contact_s (-gap_s) / (k0 + sum_s K(t - s) contact_s), clearance_t - gap_t)
 
-at most `STEP` a frame. Feet that are off by more than `LIMIT` are left alone: that is a wall, not a floor. In the end a label
-says what is seen: a sole on the ground that is not swept over it.
+at most `lift_step` a frame. Feet that are off by more than `floor_gap` are left alone: that is a wall, not a floor. In the end a
+label says what is seen: a sole on the ground that is not swept over it. The numbers are `RepairSettings`.
 """
 
 import torch
 from torch import Tensor
 
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.terrain.heightmap import heights_at
 from parc.terrain.terrain import TerrainBatch
-
-NEAR, FAR = 0.02, 0.08
-"""m: soles lower than this are near the ground, higher than that they are not"""
-SLOW, FAST = 0.01, 0.04
-"""m a frame: a foot slower than this stands, faster than that it swings"""
-HINT = 0.4
-"""what being near and slow adds to a label"""
-SHARP = 20.0
-"""per unit of label: how suddenly contact begins at one half"""
-LIMIT = 0.1
-"""m"""
-CLEAR = 0.025
-"""m of a swinging foot above the ground"""
-STEP = 0.025
-"""m a frame"""
-LEAD = 2.0
-"""frames, width of K"""
-SPARE = 0.15
-"""k0"""
 
 
 def gap_below(soles: Tensor, terrain: TerrainBatch) -> Tensor:
@@ -43,40 +25,40 @@ def gap_below(soles: Tensor, terrain: TerrainBatch) -> Tensor:
     return (soles[..., 2] - heights_at(terrain, xy).flatten(0, 1)).amin(-1)
 
 
-def contact_of(label: Tensor, gap: Tensor, slide: Tensor) -> Tensor:
+def contact_of(label: Tensor, gap: Tensor, slide: Tensor, settings: RepairSettings) -> Tensor:
     """Contact [B, 1 + T, F] in [0, 1]; labels and gaps [B, 1 + T, F] begin with the past frame; slides [B, T, F], m a frame."""
-    near = ((FAR - gap) / (FAR - NEAR)).clamp(0, 1)
-    evidence = label[:, 1:] + HINT * near[:, 1:] * _slow(slide)
+    near = ((settings.far_gap - gap) / (settings.far_gap - settings.near_gap)).clamp(0, 1)
+    evidence = label[:, 1:] + settings.near_slow_hint * near[:, 1:] * _slow(slide, settings)
     padded = torch.cat([label[:, :1], evidence, evidence[:, -1:]], 1)
     evidence = 0.25 * padded[:, :-2] + 0.5 * padded[:, 1:-1] + 0.25 * padded[:, 2:]
-    evidence = torch.where(gap[:, 1:] < LIMIT, evidence, torch.zeros_like(evidence))
-    return ((torch.cat([label[:, :1], evidence], 1) - 0.5) * SHARP + 0.5).clamp(0, 1)
+    evidence = torch.where(gap[:, 1:] < settings.floor_gap, evidence, torch.zeros_like(evidence))
+    return ((torch.cat([label[:, :1], evidence], 1) - 0.5) * settings.contact_sharpness + 0.5).clamp(0, 1)
 
 
-def lift_of(gap: Tensor, contact: Tensor, has_past: Tensor) -> Tensor:
+def lift_of(gap: Tensor, contact: Tensor, has_past: Tensor, settings: RepairSettings) -> Tensor:
     """How far to raise each foot, [B, T, F] m; gap and contact [B, T, F]; without a past (`has_past` 0) feet begin in place."""
-    is_floor = gap.abs() <= LIMIT
+    is_floor = gap.abs() <= settings.floor_gap
     landing = torch.where(is_floor, -gap, torch.zeros_like(gap))
     t = torch.arange(gap.shape[1], device=gap.device)
-    kernel = torch.exp(-((t[:, None] - t) / LEAD).square())
+    kernel = torch.exp(-((t[:, None] - t) / settings.lead_frames).square())
     weight = kernel.unsqueeze(-1) * contact.unsqueeze(1)
-    led = (weight * landing.unsqueeze(1)).sum(2) / (weight.sum(2) + SPARE)
+    led = (weight * landing.unsqueeze(1)).sum(2) / (weight.sum(2) + settings.lead_spare)
     another_stands = (contact.sum(-1, keepdim=True) - contact).clamp_max(1)
-    least = torch.where(is_floor, CLEAR * another_stands - gap, -LIMIT)
+    least = torch.where(is_floor, settings.swing_clearance * another_stands - gap, -settings.floor_gap)
     wanted = torch.lerp(torch.maximum(led, least), landing, contact)
     lift = (1 - has_past) * wanted[:, 0]
     lifts = []
     for aim in wanted.unbind(1):
-        lift = lift + (aim - lift).clamp(-STEP, STEP)
+        lift = lift + (aim - lift).clamp(-settings.lift_step, settings.lift_step)
         lifts.append(lift)
     return torch.stack(lifts, 1)
 
 
-def label_of(label: Tensor, contact: Tensor, gap: Tensor, slide: Tensor) -> Tensor:
-    """Labels [B, T, F] that are true of feet `gap` above the ground, one half at `NEAR`; in a wall the network's."""
-    touching = ((1.5 * NEAR - gap) / NEAR).clamp(0, 1)
-    return torch.where(gap < -LIMIT, label, touching * torch.maximum(contact, _slow(slide)))
+def label_of(label: Tensor, contact: Tensor, gap: Tensor, slide: Tensor, settings: RepairSettings) -> Tensor:
+    """Labels [B, T, F] that are true of feet `gap` above the ground, one half at `near_gap`; in a wall the network's."""
+    touching = ((1.5 * settings.near_gap - gap) / settings.near_gap).clamp(0, 1)
+    return torch.where(gap < -settings.floor_gap, label, touching * torch.maximum(contact, _slow(slide, settings)))
 
 
-def _slow(slide: Tensor) -> Tensor:
-    return ((FAST - slide) / (FAST - SLOW)).clamp(0, 1)
+def _slow(slide: Tensor, settings: RepairSettings) -> Tensor:
+    return ((settings.fast_step - slide) / (settings.fast_step - settings.slow_step)).clamp(0, 1)

@@ -17,6 +17,8 @@ from parc.motion.frame_state import FrameState
 
 
 class Legs(NamedTuple):
+    """Indices and lengths of the legs that can be bent."""
+
     thigh: Tensor
     """[F] body indices; shin and foot likewise"""
     shin: Tensor
@@ -36,6 +38,7 @@ class Legs(NamedTuple):
 
 @cache  # captured graphs read these tensors, so none may be dropped
 def legs_of(character: Character, device: torch.device) -> Legs | None:
+    """The legs of a character; None where they are not a ball, a hinge and a foot each."""
     bodies = character.bodies
     feet = list(character.feet)
     shins = [bodies[f].parent for f in feet]

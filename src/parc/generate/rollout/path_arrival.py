@@ -12,6 +12,8 @@ from parc.path.path_batch import PathBatch
 
 
 class Arrival(NamedTuple):
+    """How far a window of every row comes."""
+
     progress: Tensor
     """[B] m, after the window"""
     frames: Tensor

@@ -23,25 +23,27 @@ from parc.errors import PathError, SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.blended_denoising import PAPER_BLEND, Blend
 from parc.generate.model.canonical_frame import CanonicalFrame
-from parc.generate.model.compile_traced import Fused
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule, spaced
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.generate.repair.repair_window import repair
+from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.path_arrival import SAME_HEIGHT, arrive
-from parc.generate.rollout.window_overlap import continue_plan, fade_in
 from parc.generate.rollout.window_score import ScoreWeights, departure, score_window
+from parc.generate.rollout.window_step import PlannedFrames, WindowStart, WindowStep
 from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
-from parc.run.captured_ahead import CapturedAhead
+from parc.run.compile_traced import TracedFunction
+from parc.run.cuda_graph import CudaGraph
 from parc.terrain.heightmap import heights_at
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 
 @dataclass(frozen=True)
 class RolloutSettings:
+    """How motions are made along paths."""
+
     blend: Blend = field(default_factory=Blend)
     steps: int | None = None
     """sampler steps of a flow schedule; None: as trained"""
@@ -122,10 +124,9 @@ class RolloutBatch:
         return [Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], provenance=provenance) for i, m in rows]
 
 
-_Frames = tuple[FrameState, BodyPose]
-
-
 class _Buffers(NamedTuple):
+    """All that a window writes to."""
+
     past: FrameState
     past_pose: BodyPose
     progress: Tensor
@@ -153,51 +154,61 @@ class PathRunner:
             raise PathError(f"{len(terrain)} terrains and {len(paths)} paths, expected one path for each terrain")
         if settings.keep > generator.settings.future:
             raise SettingsError(f"{settings.keep} frames are kept of windows of {generator.settings.future}")
-        self._overlap = max(0, min(settings.overlap, generator.settings.future - settings.keep, settings.keep))
         device = generator.device
         if settings.half and device.type == "cuda" and generator.network.dtype == torch.float32:
             generator = generator.in_precision(torch.bfloat16)
         self.generator, self.settings, self.candidates = generator, settings, candidates
+
+        # the terrain and the path of every row, and of every candidate of every row
         self.terrain = terrain.to(device)
         rows = torch.arange(len(paths), device=device).repeat_interleave(candidates)
         self.paths = PathBatch(paths.points.to(device), paths.length.to(device), paths.spacing).select(rows)
         self.batch = len(rows)
         self._candidate_paths = self.paths.select(torch.arange(self.batch, device=device).repeat_interleave(settings.choices))
-        schedule = generator.schedule
-        if settings.steps is not None and isinstance(schedule, FlowSchedule):
-            schedule = FlowSchedule(settings.steps)
-        self._plan = schedule.plan(device)
-        self._embeddings = generator.level_embeddings(self._plan)
-        self._blend = settings.blend.coefficients(len(self._plan), device)
+
+        # how a window is sampled and what is done to it
+        self._window = self._make_window()
+        self._embeddings = generator.level_embeddings(self._window.plan)
+        self._blend = settings.blend.coefficients(len(self._window.plan), device)
         self._make_buffers(device)
         self.reset(None, torch.Generator(device).manual_seed(0))
-        self._mixed = settings.blend.mixed(len(self._plan))
-        self._conditioning: Callable[..., tuple[Tensor, ...]] = self._condition
-        self._decoding: Callable[..., _Frames] = self._decode
-        self._repairing: Callable[..., _Frames] = self._repair
+
+        # compile, then capture; both run windows, so the buffers are set back
         self._ending: Callable[..., tuple[Tensor, ...]] = self._end
         if compiled:
             self.fuse()
-        self._replay: CapturedAhead | None = CapturedAhead(self.window_without_graph, device) if use_graph else None
+        self._graph = CudaGraph(self.window_without_graph, device, every_run_counts=False, enabled=use_graph)
         if compiled or self.is_captured:
             self.reset(None, torch.Generator(device).manual_seed(0))
+
+    def _make_window(self) -> WindowStep:
+        generator, settings = self.generator, self.settings
+        schedule = generator.schedule
+        if settings.steps is not None and isinstance(schedule, FlowSchedule):
+            schedule = FlowSchedule(settings.steps)
+        plan = schedule.plan(generator.device)
+        return WindowStep(
+            generator,
+            plan,
+            settings.blend.mixed(len(plan)),
+            settings.keep,
+            goal=lambda progress: self.paths.target(progress, settings.lookahead),
+            repairs=RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None,
+            overlap=max(0, min(settings.overlap, generator.settings.future - settings.keep, settings.keep)),
+            candidates=settings.choices,
+        )
 
     @torch.no_grad()
     def fuse(self, backend: str = "inductor") -> None:
         """Compile the network, and what comes before and after it in pieces: those that two settings share compile once."""
-        self.generator.fuse(backend)
-        self._conditioning = Fused(self._condition, backend=backend)
-        self._decoding = Fused(self._decode, backend=backend)
-        self._repairing = Fused(self._repair, backend=backend)
-        self._ending = Fused(self._end, backend=backend)
+        self._window.fuse(backend)
+        self._ending = TracedFunction(self._end, backend=backend)
         self.window_without_graph()
 
     @property
     def is_compiled(self) -> bool:
         """Whether every piece around the network could be compiled."""
-        repairing = (self._repairing,) if self.settings.lock_feet else ()
-        pieces = (self._conditioning, self._decoding, *repairing, self._ending)
-        return all(isinstance(piece, Fused) and piece.is_compiled for piece in pieces)
+        return self._window.is_compiled and isinstance(self._ending, TracedFunction) and self._ending.is_compiled
 
     def _make_buffers(self, device: torch.device) -> None:
         b, bodies, keep = self.batch, self.generator.character.num_bodies, self.settings.keep
@@ -210,22 +221,23 @@ class PathRunner:
                 torch.zeros(b, frames, bodies, device=device),
             )
 
-        self.past, self.kept, self.planned = state(PAST_FRAMES), state(keep), state(self._overlap)
-        self.has_plan = torch.zeros((), device=device)
-        self._fade_in = fade_in(self._overlap, device)
+        # what a window reads
+        self.past, self.kept, self.planned = state(PAST_FRAMES), state(keep), state(self._window.overlap)
         self.past_pose = self.past.body_pose(self.generator.character)
+        self.has_past, self.has_plan = torch.zeros((), device=device), torch.zeros((), device=device)
         self.noise = torch.zeros(self.generator.noise_shape(b * self.settings.choices), device=device)
-        self.coefficients = spaced(torch.ones(len(self._plan), device=device))
-        self.has_past = torch.zeros((), device=device)
+        self.coefficients = spaced(torch.ones(len(self._window.plan), device=device))
+
+        # how far the motions have come, and how long they may last
         self.progress = torch.zeros(b, device=device)
-        feet = self.generator.character.feet
-        self._feet, self._same_height = torch.tensor(feet or (0,), device=device), SAME_HEIGHT if feet else math.inf
         self.frames = torch.zeros(b, dtype=torch.long, device=device)
         self.reached = torch.zeros(b, dtype=torch.bool, device=device)
         seconds = torch.full_like(self.paths.length, self.settings.seconds)
         if self.settings.slowest > 0:
             seconds = torch.maximum(seconds, self.paths.length / self.settings.slowest)
         self.limit = (seconds * FPS).round().long()
+        feet = self.generator.character.feet
+        self._feet, self._same_height = torch.tensor(feet or (0,), device=device), SAME_HEIGHT if feet else math.inf
 
     def reset(self, past: FrameState | None, random: torch.Generator) -> None:
         """Back to the start: after the given past [B, 2, ...] in the world, or at the paths' first points with none."""
@@ -233,16 +245,7 @@ class PathRunner:
             for buffer, value in zip(self.past, past, strict=True):
                 buffer.copy_(value)
         else:
-            low, high = self.settings.start_height
-            start = self.paths.points[:, 0]
-            ground = heights_at(self.terrain, start[:, :2].unflatten(0, (len(self.terrain), -1))).flatten()
-            height = ground + low + (high - low) * torch.rand(self.batch, generator=random, device=start.device)
-            ahead = self.paths.position(torch.full_like(self.progress, 0.8))[:, :2] - start[:, :2]
-            frame = CanonicalFrame(torch.cat([start[:, :2], height[:, None]], -1), torch.atan2(ahead[:, 1], ahead[:, 0]))
-            self.past.root_pos.copy_(frame.origin[:, None].expand_as(self.past.root_pos))
-            self.past.root_rot.copy_(frame.matrix()[:, None].expand_as(self.past.root_rot))
-            self.past.joint_rot.copy_(torch.eye(3, device=start.device).expand_as(self.past.joint_rot))
-            self.past.contacts.zero_()
+            self._stand_at_start(random)
         self._set_past(past is not None)
         for buffer, value in zip(self.past_pose, self.past.body_pose(self.generator.character), strict=True):
             buffer.copy_(value)
@@ -252,7 +255,21 @@ class PathRunner:
         self.has_plan.zero_()
         self._goes_on = False
 
+    def _stand_at_start(self, random: torch.Generator) -> None:
+        """Past frames that only tell where a motion starts: at a random height, turned along the path."""
+        low, high = self.settings.start_height
+        start = self.paths.points[:, 0]
+        ground = heights_at(self.terrain, start[:, :2].unflatten(0, (len(self.terrain), -1))).flatten()
+        height = ground + low + (high - low) * torch.rand(self.batch, generator=random, device=start.device)
+        ahead = self.paths.position(torch.full_like(self.progress, 0.8))[:, :2] - start[:, :2]
+        frame = CanonicalFrame(torch.cat([start[:, :2], height[:, None]], -1), torch.atan2(ahead[:, 1], ahead[:, 0]))
+        self.past.root_pos.copy_(frame.origin[:, None].expand_as(self.past.root_pos))
+        self.past.root_rot.copy_(frame.matrix()[:, None].expand_as(self.past.root_rot))
+        self.past.joint_rot.copy_(torch.eye(3, device=start.device).expand_as(self.past.joint_rot))
+        self.past.contacts.zero_()
+
     def _set_past(self, known: bool) -> None:
+        """Without a past there is nothing to blend: s is 1 at every step."""
         self.has_past.fill_(float(known))
         self.coefficients.copy_(self._blend if known else torch.ones_like(self._blend))
 
@@ -260,10 +277,7 @@ class PathRunner:
     def step(self, random: torch.Generator) -> FrameState:
         """The next `keep` frames of every row, [B, keep, ...] in a buffer that the next step overwrites."""
         self.noise.normal_(generator=random)
-        if self._replay is None:
-            self.window_without_graph()
-        else:
-            self._replay()
+        self._graph()
         if not self._goes_on:
             self._goes_on = True
             self._set_past(True)
@@ -272,71 +286,38 @@ class PathRunner:
 
     @property
     def is_captured(self) -> bool:
-        return self._replay is not None and self._replay.is_captured
+        """Whether windows are replays of a CUDA graph."""
+        return self._graph.is_captured
 
     @torch.no_grad()
     def window_without_graph(self) -> None:
         """One window from the buffers to the buffers."""
-        features = self._denoise(*self._conditioning(self.past, self.past_pose, self.progress))
-        frames = self._decoding(features, self.past, self.planned, self.has_plan)
-        if self.settings.lock_feet:
-            frames = self._repairing(*frames, self.past, self.past_pose, self.has_past)
-        self._ending(*frames, self._buffers(), self.has_past)
-
-    def _buffers(self) -> _Buffers:
-        """All that a window writes to."""
-        return _Buffers(self.past, self.past_pose, self.progress, self.kept, self.planned, self.frames, self.reached)
-
-    def _condition(self, own_past: FrameState, past_pose: BodyPose, progress: Tensor) -> tuple[Tensor, ...]:
-        """What the network is told: past features, heightmap and direction, each repeated for every candidate."""
-        settings, generator = self.settings, self.generator
-        frame = CanonicalFrame.of(own_past.root_pos[:, -1], own_past.root_rot[:, -1])
-        past = generator.layout.encode(frame.to_local(own_past), frame.points_to_local(past_pose.pos[..., 1:, :]))
-        heightmap = frame.heightmap(self.terrain, generator.settings.grid)
-        direction = frame.direction_to(self.paths.target(progress, settings.lookahead))
-        return self._for_candidates(past, heightmap, direction)
-
-    def _for_candidates(self, *parts: Tensor) -> tuple[Tensor, ...]:
-        n = self.settings.choices
-        return tuple(t.repeat_interleave(n, 0) for t in parts) if n > 1 else parts
-
-    def _denoise(self, past: Tensor, heightmap: Tensor, direction: Tensor) -> Tensor:
-        return self.generator.denoise_window(
-            past, heightmap, direction, self.noise, self.coefficients, self._plan, self._embeddings, self._mixed
-        )
-
-    def _decode(self, features: Tensor, past: FrameState, planned: FrameState, has_plan: Tensor) -> _Frames:
-        """The frames of the network's features that are kept or overlap the next window, in the world."""
-        generator, last = self.generator, PAST_FRAMES - 1
-        frame = CanonicalFrame.of(*self._for_candidates(past.root_pos[:, last], past.root_rot[:, last]))
-        decoded = generator.layout.decode(features[:, : self.settings.keep + self._overlap])
-        state = frame.to_world(decoded.state)
-        state = state._replace(contacts=state.contacts.clamp(0, 1))
-        if self._overlap:
-            state = continue_plan(FrameState(*self._for_candidates(*planned)), state, self._fade_in, has_plan)
-        return state, state.body_pose(generator.character)
-
-    def _repair(self, state: FrameState, pose: BodyPose, past: FrameState, past_pose: BodyPose, has_past: Tensor) -> _Frames:
-        past, past_pose = FrameState(*self._for_candidates(*past)), BodyPose(*self._for_candidates(*past_pose))
-        settings, character = self.settings, self.generator.character
-        return repair(character, state, pose, past, past_pose, has_past, self.terrain, settings.fall, settings.walls_carry)
+        start = WindowStart(self.past, self.past_pose, self.has_past, self.terrain, self.progress)
+        planned = PlannedFrames(self.planned, self.has_plan)
+        frames = self._window(start, planned, self.noise, self.coefficients, self._embeddings)
+        buffers = _Buffers(self.past, self.past_pose, self.progress, self.kept, self.planned, self.frames, self.reached)
+        self._ending(*frames, buffers, self.has_past)
 
     def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor) -> tuple[Tensor, ...]:
         """The best candidate of each row, and how far it comes, into the buffers."""
-        keep, n = self.settings.keep, self.settings.choices
-        state, plan = state.narrow(0, keep), state.narrow(keep, self._overlap)
+        keep = self.settings.keep
+        state, plan = state.narrow(0, keep), state.narrow(keep, self._window.overlap)
         pose = BodyPose(*(part[:, :keep] for part in pose))
-        if n > 1:
+        if self.settings.choices > 1:
             best = self._best(state, pose, to, has_past)
             state = FrameState(*(part.index_select(0, best) for part in state))
             pose = BodyPose(*(part.index_select(0, best) for part in pose))
             plan = FrameState(*(part.index_select(0, best) for part in plan))
+
+        # motions that have arrived, or have used up their time, no longer grow
         feet = pose.pos.index_select(-2, self._feet).mean(-2)
         arrival = arrive(self.paths, to.progress, state.root_pos, feet, self.settings.radius, self._same_height)
         room = (self.limit - to.frames).clamp(0, keep)
         to.frames.add_(torch.where(to.reached, 0, torch.minimum(arrival.end, room)))
         to.reached.logical_or_(arrival.frames <= room)
         to.progress.copy_(arrival.progress)
+
+        # the last two kept frames are the next past
         for buffer, value in zip((*to.kept, *to.planned), (*state, *plan), strict=True):
             buffer.copy_(value)
         for buffer, value in zip((*to.past, *to.past_pose), (*state, *pose), strict=True):
@@ -346,8 +327,9 @@ class PathRunner:
     def _best(self, state: FrameState, pose: BodyPose, at: _Buffers, has_past: Tensor) -> Tensor:
         """Which candidate of each row has the least score, as an index into all of them."""
         settings, character, n = self.settings, self.generator.character, self.settings.choices
-        goal, origin = self._for_candidates(self.paths.target(at.progress, settings.lookahead), at.past.root_pos[:, -1, :2])
-        past_pos, progress = self._for_candidates(at.past_pose.pos, at.progress)
+        goal = self.paths.target(at.progress, settings.lookahead)
+        goal, origin = self._window.for_candidates(goal, at.past.root_pos[:, -1, :2])
+        past_pos, progress = self._window.for_candidates(at.past_pose.pos, at.progress)
         towards = torch.nn.functional.normalize(goal - origin, dim=-1)
         scores = score_window(
             character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score, settings.walls_carry
@@ -363,18 +345,25 @@ class PathRunner:
         return math.ceil(int(self.limit.max()) / self.settings.keep)
 
     @torch.no_grad()
-    def run(self, seed: int, past: FrameState | None = None) -> RolloutBatch:
+    def run(self, seed: int, past: FrameState | None = None, go_on: Callable[[int], bool] | None = None) -> RolloutBatch:
+        """Whole motions, until all have arrived or used up their time; `past` as for `reset`.
+
+        `go_on` is called after each window with their number; where it says no, the motions are as long as they have become.
+        """
         random = torch.Generator(self.progress.device).manual_seed(seed)
         self.reset(past, random)
         windows, keep = self.windows, self.settings.keep
         total = [torch.zeros(self.batch, windows * keep, *part.shape[2:], device=part.device) for part in self.kept]
-        done = 0
         for w in range(windows):
             for buffer, part in zip(total, self.step(random), strict=True):
                 buffer[:, w * keep : (w + 1) * keep] = part
-            done = w + 1
-            if done % 8 == 0 and bool((self.reached | (self.frames >= self.limit)).all()):
+            if go_on is not None and not go_on(w + 1):
                 break
+            looks = go_on is not None or (w + 1) % 8 == 0  # to look makes a GPU wait
+            if looks and bool((self.reached | (self.frames >= self.limit)).all()):
+                break
+
+        # padded to the longest
         longest = max(1, int(self.frames.max()))
         root_pos, root_rot, joint_rot, contacts = (buffer[:, :longest] for buffer in total)
         rotations = (rotation.from_matrix(root_rot), rotation.from_matrix(joint_rot))

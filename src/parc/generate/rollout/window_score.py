@@ -23,6 +23,8 @@ from parc.terrain.terrain import TerrainBatch
 
 @dataclass(frozen=True)
 class ScoreWeights:
+    """What each fault and each metre costs."""
+
     penetration: float = 1.0
     """per m, summed over frames and points"""
     contact: float = 1.0

@@ -40,6 +40,8 @@ class FlatParameters:
 
 @dataclass(frozen=True)
 class AdamSettings:
+    """AdamW and the moving average of the weights."""
+
     rate: float = 4e-4
     """highest learning rate"""
     beta1: float = 0.9
@@ -56,6 +58,8 @@ class AdamSettings:
 
 
 class FlatAdamW:
+    """AdamW on all weights at once, as in the formula above."""
+
     def __init__(self, flat: FlatParameters, settings: AdamSettings) -> None:
         self.flat, self.settings = flat, settings
         zero = flat.values.new_zeros(())
@@ -73,6 +77,7 @@ class FlatAdamW:
         self._first_age.fill_(settings.average_age)
 
     def step(self, loss: Tensor) -> None:
+        """One update from the gradients that lie in `flat`; `loss` (0-d) that is not finite makes it none."""
         s, x, grads = self.settings, self.flat.values, self.flat.grads
         self.norm.copy_(grads.norm())
         finite = torch.isfinite(self.norm) & torch.isfinite(loss)
@@ -101,6 +106,7 @@ class FlatAdamW:
         }  # fmt: skip
 
     def restore(self, state: dict[str, Tensor]) -> None:
+        """The inverse of `state`."""
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
 

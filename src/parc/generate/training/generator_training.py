@@ -50,6 +50,8 @@ GENERATOR_FILE, CHECKPOINT_FILE, METRICS_FILE = "generator.safetensors", "checkp
 
 @dataclass(frozen=True)
 class TrainSettings:
+    """A training of a generator."""
+
     seconds: float = 600.0
     """budget of training time, s"""
     steps: int | None = None
@@ -127,6 +129,8 @@ def make_trainer(
     """A trainer at its first step; one that was `used` for a training like this is used again, with its compiled code."""
     group = used.group if used is not None else distributed.setup(device)
     device = group.device
+
+    # first weights: new ones, or those of `init`
     torch.manual_seed(settings.seed)
     generator = Generator(character, settings.generator).to(device)
     source: Generator | None = None
@@ -139,10 +143,14 @@ def make_trainer(
             )
         generator.network.load_state_dict(source.network.state_dict())
         step = replace(step, adam=replace(step.adam, average_age=_TRUSTED))
+
+    # the windows it trains on
     length = PAST_FRAMES + settings.window.future
     odds = (settings.mirrored, settings.balance, settings.made_share, settings.still_counts)
     table = FrameTable.build(clips, character, length, device, *odds)
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
+
+    # a new trainer, or the used one from its beginning
     if used is None:
         trainer = GeneratorTrainer(generator, windows, step, group, settings.seed, settings.graph, settings.compile)
     else:
@@ -198,6 +206,8 @@ def _run(
     used, stopped = _share(settings, trainer.steps, elapsed), False
     while used < 1.0 and not stopped and (stop_after is None or trainer.steps - first_step < stop_after):
         trainer.step(used)
+
+        # the clock of the first rank counts for all
         looks_up = trainer.steps % settings.log_steps == 0
         if settings.steps is not None:
             used = trainer.steps / settings.steps
@@ -205,6 +215,8 @@ def _run(
             clock = torch.tensor(time.monotonic() - began, dtype=torch.float64, device=trainer.device)
             group.broadcast_([clock])
             used = float(clock) / settings.seconds
+
+        # a line of the log
         if looks_up:
             group.mean_([trainer.parts])
         if looks_up and log is not None:
@@ -222,6 +234,8 @@ def _run(
             log.write(**values, own=trainer.rolls_out, **parts)
             if trainer.steps % (10 * settings.log_steps) == 0:
                 _log.info("step %d  %.0f s  loss %.4f  %.0f windows/s", trainer.steps, now - began, parts["total"], speed)
+
+        # a stop, or a checkpoint
         stopped = (looks_up or group.world_size == 1) and group.agree(stop.asked)
         if looks_up and not stopped and group.agree(time.monotonic() - saved >= settings.checkpoint_seconds):
             _save(trainer, out, settings, time.monotonic() - began)
@@ -308,6 +322,7 @@ class TrainingArguments:
 
 
 def run(command: TrainingArguments) -> Path:
+    """Train as the command says; returns the file of the weights."""
     device = command.device if command.device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
     settings = command.train
     if command.paper:
@@ -324,6 +339,7 @@ def run(command: TrainingArguments) -> Path:
 
 
 def main() -> None:
+    """The command."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
     try:
         print(run(tyro.cli(TrainingArguments, config=(tyro.conf.AvoidSubcommands,))))

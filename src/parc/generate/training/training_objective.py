@@ -21,6 +21,8 @@ from parc.generate.training import window_losses
 
 @dataclass(frozen=True)
 class FastObjective:
+    """Weights of ours."""
+
     reconstruction: float = 1.0
     position: float = 50.0
     """1/m2"""
@@ -94,6 +96,8 @@ class FastObjective:
 
 @dataclass(frozen=True)
 class PaperObjective:
+    """L(G) = L_rec + L_velocity + L_joint + L_pen (paper, section 5.2 and appendix D.1), released weights."""
+
     root_pos: float = 1.0
     root_rot: float = 1.0
     joint_rot: float = 0.5
@@ -156,6 +160,3 @@ class PaperObjective:
         terms["penetration"] = ground.penetration.mean()
         total = torch.stack([getattr(self, name) * value for name, value in terms.items()]).sum()
         return total, torch.stack([total, *terms.values()]).detach()
-
-
-Objective = FastObjective | PaperObjective

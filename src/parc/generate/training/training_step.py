@@ -13,7 +13,7 @@ own rollouts begin) depends on the share of the budget that is used up, which th
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,17 +23,17 @@ from parc.character.kinematics import BodyPose
 from parc.errors import SettingsError
 from parc.generate.data.training_windows import Drawn, WindowBatch, WindowSampler
 from parc.generate.model.blended_denoising import Blend
-from parc.generate.model.canonical_frame import CanonicalFrame
-from parc.generate.model.compile_traced import Fused
 from parc.generate.model.feature_layout import Statistics
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.generate.repair.repair_window import repair
+from parc.generate.repair.repair_settings import RepairSettings
+from parc.generate.rollout.window_step import Frames, WindowStart, WindowStep
 from parc.generate.training.flat_adamw import AdamSettings, FlatAdamW, FlatParameters
 from parc.generate.training.training_objective import FastObjective, PaperObjective
 from parc.motion.frame_state import FrameState
-from parc.run.captured_ahead import CapturedAhead
+from parc.run.compile_traced import TracedFunction
+from parc.run.cuda_graph import CudaGraph
 from parc.run.distributed import Group
 from parc.terrain.terrain import TerrainBatch
 
@@ -43,6 +43,8 @@ PIECES = ("draw", "noise", "network", "objective", "update", "own")
 
 @dataclass(frozen=True)
 class StepSettings:
+    """One training step."""
+
     batch: int = 1024
     """windows a step, on each rank"""
     levels: int = 4
@@ -106,6 +108,8 @@ class _Noised(NamedTuple):
 
 
 class GeneratorTrainer:
+    """Takes training steps; holds all that a step changes."""
+
     def __init__(
         self,
         generator: Generator,
@@ -127,44 +131,51 @@ class GeneratorTrainer:
         self.parts = torch.zeros(len(settings.objective.NAMES), device=device)
         """unweighted losses of the last step, in the order of the objective's NAMES"""
         self._use_graph = use_graph and device.type == "cuda"
+
+        # windows of own rollouts, by a copy with the averaged weights
         self._own_rows = round(settings.own_share * settings.batch)
-        self._own = _averaged_copy(generator)
-        self._own_flat = FlatParameters(self._own.network, with_gradients=False)
-        self._own_plan = FlowSchedule(settings.own_steps).plan(device)
+        own = _averaged_copy(generator)
+        self._own_flat = FlatParameters(own.network, with_gradients=False)
         self._own_blend = Blend().coefficients(settings.own_steps, device)
-        self._own_mixed = tuple(s > 0 for s in self._own_blend.tolist())
+        self._own_window = WindowStep(
+            own,
+            FlowSchedule(settings.own_steps).plan(device),
+            tuple(s > 0 for s in self._own_blend.tolist()),
+            settings.own_kept,
+            goal=lambda goal: goal,
+            repairs=RepairSettings() if settings.own_repair else None,
+        )
         self._own_back = [torch.full((), s * settings.own_kept, device=device) for s in range(settings.own_windows + 1)]
+        self._has_past = torch.ones((), device=device)
+
+        # pieces of a step, each of which can be compiled
         self._changing: Callable[..., TerrainBatch] = self._change_ground
         self._noising: Callable[..., _Noised] = self._noise
         self._predicting: Callable[..., Tensor] = self._predict
         self._judging: Callable[..., tuple[Tensor, Tensor]] = self._judge
-        self._own_starting: Callable[..., Any] = self._start_own_window
-        self._own_ending: Callable[..., Any] = self._end_own_window
         self._updating: Callable[..., None] = self.optimiser.step
         self._is_fused = False
         if use_compile:
             self.fuse()
-        self._gradient: CapturedAhead | None = None
-        self._update: CapturedAhead | None = None
+        self._gradient: CudaGraph | None = None
+        self._update: CudaGraph | None = None
 
     def fuse(self, backend: str = "inductor", pieces: Collection[str] = PIECES) -> None:
         """Compile pieces of a step at their next call; what cannot be compiled runs as it is, and the log says so."""
         torch._dynamo.config.suppress_errors = True
         self._is_fused = True
         if "draw" in pieces:
-            self._changing = Fused(self._change_ground, backend=backend)
+            self._changing = TracedFunction(self._change_ground, backend=backend)
         if "noise" in pieces:
-            self._noising = Fused(self._noise, backend=backend)
+            self._noising = TracedFunction(self._noise, backend=backend)
         if "network" in pieces:
             self._predicting = torch.compile(self._predict, dynamic=False, backend=backend)
         if "objective" in pieces:
-            self._judging = Fused(self._judge, differentiable=True, backend=backend)
+            self._judging = TracedFunction(self._judge, differentiable=True, backend=backend)
         if "update" in pieces:
             self._updating = torch.compile(self.optimiser.step, dynamic=False, backend=backend)
         if "own" in pieces:
-            self._own_starting = Fused(self._start_own_window, backend=backend)
-            self._own_ending = Fused(self._end_own_window, backend=backend)
-            self._own.fuse(backend)
+            self._own_window.fuse(backend)
 
     def begin_again(self, generator: Generator, windows: WindowSampler, settings: StepSettings, seed: int) -> None:
         """As if made anew for these weights and windows; compiled code is kept, so only the schedule may be another."""
@@ -194,21 +205,26 @@ class GeneratorTrainer:
         window = self.windows.assemble(drawn)
         found = Statistics.of(self.windows.layout, torch.cat([window.past, window.future], 1))
         self.group.broadcast_([found.mean, found.std])
-        for part in (self.generator, self._own):
+        for part in (self.generator, self._own_window.generator):
             part.mean.copy_(found.mean)
             part.std.copy_(found.std)
 
     def step(self, used: float) -> None:
         """One step at the share `used` (0..1) of the budget."""
+        # the learning rate warms up, then falls along half a cosine
         s = self.settings
         rate = s.adam.rate * min(1.0, (self.steps + 1) / s.warm_up)
         rate *= s.last_rate + (1 - s.last_rate) * 0.5 * (1 + math.cos(math.pi * min(1.0, used)))
         self.optimiser.rate.fill_(rate)
+
+        # from `own_start` on the step is another one, and is captured anew
         rolls_out = used >= s.own_start and self._own_rows > 0 and s.own_start < 1
         if self._use_graph and (self._gradient is None or rolls_out != self.rolls_out):
             self.rolls_out = rolls_out
             self._capture()
         self.rolls_out = rolls_out
+
+        # gradient of each rank, their mean, update
         if self._drops_out:  # layers draw from torch's own stream: begun anew at each step, a resumed run draws the same
             words = np.random.SeedSequence([self._seed, self.group.rank, self.steps]).generate_state(1, np.uint64)
             torch.manual_seed(int(words[0]) >> 1)
@@ -223,14 +239,15 @@ class GeneratorTrainer:
 
     @property
     def is_captured(self) -> bool:
+        """Whether steps are replays of CUDA graphs."""
         return self._gradient is not None and self._gradient.is_captured
 
     def _capture(self) -> None:
         """Capture both halves and leave the state as it was; warm-up steps must not count."""
         before = {name: tensor.clone() for name, tensor in self.state().items()}
         random = self.random.get_state()
-        self._gradient = CapturedAhead(self._take_gradient, self.device, (self.random,))
-        self._update = CapturedAhead(self._apply, self.device)
+        self._gradient = CudaGraph(self._take_gradient, self.device, every_run_counts=False, generators=(self.random,))
+        self._update = CudaGraph(self._apply, self.device, every_run_counts=False)
         self.restore(before, self.steps)
         self.random.set_state(random)
 
@@ -261,13 +278,17 @@ class GeneratorTrainer:
         return self.windows.change(patch, swept, is_random, root_height, self.random)
 
     def _noise(self, drawn: Drawn, own_past: FrameState | None) -> "_Noised":
-        """Windows with several noised copies of their futures and a little noise on their pasts."""
+        """Windows with several noised copies x_k of their futures (paper, section 3.1)."""
         s, stats, schedule, device = self.settings, self.generator.statistics, self.generator.schedule, self.device
         window = self.windows.assemble(drawn, own_past)
+
+        # noise levels, and who sees the past (paper, section 5.3)
         shape = (s.batch, s.levels)
         level = schedule.draw_levels(shape, self.random, device)
         level = torch.where(window.is_random[:, None], s.random_level + (1 - s.random_level) * level, level)
         shown = torch.rand(shape, generator=self.random, device=device) >= s.past_dropout
+
+        # x_k of the futures, and a little noise on the pasts
         clean = stats.standardise(window.future).unsqueeze(1).expand(-1, s.levels, -1, -1)
         noise = torch.randn(clean.shape, generator=self.random, device=device)
         noisy = schedule.corrupt(clean, noise, level)
@@ -288,43 +309,26 @@ class GeneratorTrainer:
         """[B, 2, ...] the model's own frames after a chain of windows in the first rows, where they are usable; the recording's
         elsewhere.
         """
-        s, own = self.settings, self._own
-        embeddings = own.level_embeddings(self._own_plan)
+        s, window = self.settings, self._own_window
+        embeddings = window.generator.level_embeddings(window.plan)
         blend = self._own_blend * torch.rand((), generator=self.random, device=self.device)
         recorded = drawn.state.narrow(0, PAST_FRAMES)
         drawn = drawn.first_rows(self._own_rows)
-        state, usable = drawn.state.narrow(0, PAST_FRAMES), torch.zeros(self._own_rows, dtype=torch.bool, device=self.device)
-        for window in range(s.own_windows, 0, -1):
-            data, reaches = self.windows.earlier(drawn, self._own_back[window])
-            here, _ = self.windows.earlier(drawn, self._own_back[window - 1])
-            state = state.select(usable, data)
-            (past, heightmap, target), frame, noise = self._own_starting(drawn, state)
-            future = own.denoise_window(past, heightmap, target, noise, blend, self._own_plan, embeddings, self._own_mixed)
-            state, usable = self._own_ending(future, frame, state, drawn.patch, reaches, here)
-        state = state.select(usable & ~drawn.is_random, drawn.state.narrow(0, PAST_FRAMES))
-        return FrameState(*(torch.cat([a, b[self._own_rows :]]) for a, b in zip(state, recorded, strict=True)))
 
-    def _start_own_window(self, drawn: Drawn, past: FrameState) -> tuple[Any, ...]:
-        """What the network is told after a past [B, 2, ...], and its noise."""
-        features, frame = self.windows.context(past, drawn)
-        shape = self._own.noise_shape(self._own_rows)
-        return features, frame, torch.randn(shape, generator=self.random, device=self.device)
+        # from the recording, some windows before the one that is trained, window by window up to it
+        first, *rest = [self.windows.earlier(drawn, back) for back in reversed(self._own_back)]
+        past, past_pose, reaches = first
+        for here, here_pose, reaches_here in rest:
+            noise = torch.randn(window.generator.noise_shape(self._own_rows), generator=self.random, device=self.device)
+            start = WindowStart(past, past_pose, self._has_past, drawn.patch, drawn.goal)
+            state, pose = last_two(*window(start, None, noise, blend, embeddings))
 
-    def _end_own_window(
-        self, future: Tensor, frame: CanonicalFrame, past: FrameState, ground: TerrainBatch, reaches: Tensor, here: FrameState
-    ) -> tuple[FrameState, Tensor]:
-        """The last two kept frames, and whether they are usable: near the recording's [B, 2, ...] at that time."""
-        s, character = self.settings, self._own.character
-        first = 0 if s.own_repair else s.own_kept - PAST_FRAMES
-        state = frame.to_world(self._own.layout.decode(future[:, first : s.own_kept]).state)
-        state = state._replace(contacts=state.contacts.clamp(0, 1))
-        if s.own_repair:
-            pose, past_pose = state.body_pose(character), past.body_pose(character)
-            has_past = torch.ones((), device=self.device)
-            state, _ = repair(character, state, pose, past, past_pose, has_past, ground, falls=True)
-            state = state.narrow(s.own_kept - PAST_FRAMES, PAST_FRAMES)
-        away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
-        return state, reaches & (away < s.own_distance)
+            # own frames are usable near the recording at that time; where they are not, it goes on from the recording
+            away = (state.root_pos[:, -1] - here.root_pos[:, -1]).norm(dim=-1)
+            usable = reaches & (away < s.own_distance) & ~drawn.is_random
+            past, past_pose = state.select(usable, here), _select(usable, pose, here_pose)
+            reaches = reaches_here
+        return FrameState(*(torch.cat([a, b[self._own_rows :]]) for a, b in zip(past, recorded, strict=True)))
 
     def averaged(self) -> Generator:
         """A generator with the averaged weights: what is saved and used."""
@@ -334,11 +338,13 @@ class GeneratorTrainer:
         return result.eval()
 
     def state(self) -> dict[str, Tensor]:
+        """Everything that a checkpoint keeps, by name."""
         return {**self.optimiser.state(), "mean": self.generator.mean, "std": self.generator.std}
 
     def restore(self, state: dict[str, Tensor], steps: int) -> None:
+        """The inverse of `state`, at a number of steps."""
         self.optimiser.restore(state)
-        for part in (self.generator, self._own):
+        for part in (self.generator, self._own_window.generator):
             part.mean.copy_(state["mean"])
             part.std.copy_(state["std"])
         self._own_flat.values.copy_(self.optimiser.average)
@@ -347,6 +353,18 @@ class GeneratorTrainer:
 
 def _seed(seed: int, group: Group) -> int:
     return seed * 1000003 + group.rank
+
+
+def last_two(state: FrameState, pose: BodyPose) -> Frames:
+    """The past of the window that follows."""
+    first = state.root_pos.shape[1] - PAST_FRAMES
+    return state.narrow(first, PAST_FRAMES), BodyPose(*(part.narrow(1, first, PAST_FRAMES) for part in pose))
+
+
+def _select(condition: Tensor, pose: BodyPose, other: BodyPose) -> BodyPose:
+    """One pose where `condition` [B] holds, the other elsewhere."""
+    pairs = zip(pose, other, strict=True)
+    return BodyPose(*(torch.where(condition.view(-1, *[1] * (a.dim() - 1)), a, b) for a, b in pairs))
 
 
 def _averaged_copy(generator: Generator) -> Generator:

@@ -33,6 +33,8 @@ PATCH = 0.02
 
 
 class Posed(NamedTuple):
+    """A window in poses."""
+
     state: FrameState
     pose: BodyPose
     """[B, K, T, bodies, ...] from kinematics"""
@@ -49,12 +51,13 @@ class Posed(NamedTuple):
 
 
 def pose_of(layout: FeatureLayout, features: Tensor) -> Posed:
+    """Features [B, K, T, D], not standardised, as poses."""
     decoded = layout.decode(features)
     return Posed(decoded.state, decoded.state.body_pose(layout.character), decoded.joint_pos)
 
 
 def reconstruction(predicted: Tensor, recorded: Tensor, used: int) -> Tensor:
-    """Mean squared difference of standardised features [B, K, T, D]."""
+    """L_rec on our features (paper, section 3.1): mean squared difference of standardised features [B, K, T, D]."""
     return (predicted - recorded)[..., :used].square().mean((-1, -2))
 
 
@@ -64,14 +67,15 @@ def position_error(predicted: Tensor, recorded: Tensor) -> Tensor:
 
 
 def joint_consistency(posed: Posed) -> Tensor:
-    """L_joint: predicted joint positions against kinematics of the predicted rotations."""
+    """L_joint (paper, appendix D.1): predicted joint positions against kinematics of the predicted rotations."""
     return (posed.joint_pos - posed.pose.pos[..., 1:, :]).square().sum(-1).mean((-1, -2))
 
 
 def difference_error(predicted: Tensor, recorded: Tensor, past_shown: Tensor, order: int) -> Tensor:
-    """Velocity (order 1) or acceleration (order 2) error of positions [B, K, T, N, 3], the seam to the past included.
+    """L_velocity of positions [B, K, T, N, 3] (paper, appendix D.1), or with order 2 the same of accelerations.
 
-    The past is the same for both, so its error is zero. Differences that reach into it count only where it is shown, [B, K].
+    The seam to the past is included. The past is the same for both, so its error is zero; differences that reach into it count
+    only where it is shown, [B, K].
     """
     error = functional.pad(predicted - recorded, (0, 0, 0, 0, order, 0))
     for _ in range(order):
@@ -102,13 +106,13 @@ def own_contact_slide(sole: Tensor, label: Tensor, allowed: float = 0.05) -> Ten
 
 
 def rotation_error(predicted: Tensor, recorded: Tensor) -> Tensor:
-    """||q0 - q0_hat||^2 with the geodesic difference, matrices [B, K, T, N, 3, 3], rad^2 summed over N."""
+    """L_rec of rotations, ||q0 (-) q0_hat||^2 (paper, appendix D.1): matrices [B, K, T, N, 3, 3], rad^2 summed over N."""
     relative = rotation.matrix_multiply(recorded.mT, predicted)
     return _angle(relative).square().sum(-1).mean(-1)
 
 
 def angular_velocity_error(predicted: Tensor, recorded: Tensor) -> Tensor:
-    """Difference of the turns from frame to frame as exponential maps, rad^2 per frame^2."""
+    """L_velocity of rotations (paper, appendix D.1): difference of turns as exponential maps, rad^2 per frame^2."""
     return (_turns(predicted) - _turns(recorded)).square().sum((-1, -2)).mean(-1)
 
 
@@ -116,9 +120,9 @@ class GroundTerms(NamedTuple):
     """Losses against the terrain, [B, K] each."""
 
     penetration: Tensor
-    """L_pen: depth summed over points, mean over frames, m"""
+    """L_pen (paper, appendix C.2): depth summed over points, mean over frames, m"""
     contact: Tensor
-    """L_contact with the recorded labels: distance of labelled bodies, mean over bodies, m"""
+    """L_contact (paper, appendix C.3) with the recorded labels: distance of labelled bodies, mean over bodies, m"""
     own_contact: Tensor
     """the same with the model's own labels: a label must be true"""
     flight: Tensor

@@ -3,12 +3,13 @@
     OUT/                       the data set (see `parc.dataset.dataset_store`)
       mocap/settings.json      what it is built with; another build into the same folder must agree
       mocap/calibration.json   leg length and foot of every subject, over all its takes on the list
-      mocap/report.jsonl       a line for each finished row: kept, rejected (why) or failed (why), and its quality
+      mocap/report.jsonl       a line for each row: kept, rejected (why) or failed (why), and its quality
+      mocap/rows/KEY.json      the same of rows finished since the last build that came to its end
       mocap/KEY.motion         a clip on its way from a worker to the data set, called by the key of its row
 
-A row is finished when a line with its key (`parc.mocap.make.row_keys`) is in the report. So a killed build goes on with the next
-row, a second run of a finished one does nothing, and a run after a source was repaired or a row edited redoes these rows alone.
-The clip of a row that is no longer on the list is taken out. A row that fails is told and passed over.
+A row is finished when there is a note under its key (`parc.mocap.make.row_keys`, `parc.run.resumable_items`). So a killed build
+goes on with the next row, a second run of a finished one does nothing, and a run after a source was repaired or a row edited
+redoes these rows alone. The clip of a row that is no longer on the list is taken out. A row that fails is told and passed over.
 
 A subject keeps its calibration as long as one of the takes it was found from is as it was: the clips of one person agree.
 """
@@ -28,7 +29,7 @@ from parc.dataset.clip import Provenance
 from parc.dataset.convert.clip_files import load_clip, save_clip
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, FormatError, ParcError
-from parc.mocap.make.build_report import BuildReport, RowResult, add_to_report, read_report, write_report
+from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
 from parc.mocap.make.make_clip import MocapSettings, make_clip
 from parc.mocap.make.mocap_quality import MocapLimits
 from parc.mocap.make.row_keys import row_keys
@@ -38,6 +39,7 @@ from parc.mocap.subject.calibrate_subject import Calibration, calibrate
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import read_json
 from parc.run.process_pool import worker_pool
+from parc.run.settings_guard import agree
 
 
 @dataclass(frozen=True)
@@ -69,17 +71,22 @@ def build_dataset(
     keys = row_keys(rows, shortlist)
     work = out / "mocap"
     work.mkdir(parents=True, exist_ok=True)
-    _check_settings(work / "settings.json", settings, character)
+    made_with = {"mocap": asdict(settings.mocap), "limits": asdict(settings.limits), "character": character.fingerprint}
+    agree(work / "settings.json", made_with, folder=out)
     listed_in = os.path.relpath(shortlist.resolve(), out.resolve())
     with DatasetWriter(out, character) as writer:
-        done = read_report(work / "report.jsonl")
-        gone = [name for name, result in done.items() if name not in keys and result.shortlist == listed_in]
-        todo = [row for row in rows if row.name not in done or done[row.name].key != keys[row.name]]
-        _check_names([row for row in todo if row.name in writer and row.name not in done], out)
-        writer.remove([*gone, *(row.name for row in todo)])
-        if any(name in done for name in (*gone, *(row.name for row in todo))):
-            done = {name: r for name, r in done.items() if name not in gone and r.key == keys.get(name, r.key)}
-            write_report(work / "report.jsonl", done.values())
+        # rows that were edited since, or are no longer on the list, leave with their clips
+        notes = row_notes(work)
+        known = notes.notes()
+        gone = [r.name for r in known.values() if r.name not in keys and r.shortlist == listed_in]
+        todo = [row for row in rows if keys[row.name] not in known]
+        unknown = {row.name for row in todo} - {r.name for r in known.values()}
+        _check_names([row for row in todo if row.name in writer and row.name in unknown], out)
+        stale = {*gone, *(row.name for row in todo)}
+        writer.remove(stale)
+        notes.forget(key for key, r in known.items() if r.name in stale)
+        done = {r.name: r for r in known.values() if r.name not in stale}
+
         workers = min(settings.workers or os.cpu_count() or 1, max(len(todo), 1))
         with worker_pool(workers) if workers > 1 else nullcontext() as pool:
             subjects = _calibrations(pool, rows, todo, keys, shortlist, character, work / "calibration.json")
@@ -93,10 +100,11 @@ def build_dataset(
                     writer.append([load_clip(path, character)])
                 path.unlink(missing_ok=True)
                 done[result.name] = replace(result, key=keys[result.name], shortlist=listed_in)
-                add_to_report(work / "report.jsonl", [done[result.name]])
+                notes.add(keys[result.name], done[result.name])
                 if on_progress:
                     on_progress(sum(name in done for name in keys), len(rows), result)
         writer.compact()
+        notes.merge()
     return BuildReport(tuple(done[row.name] for row in rows if row.name in done), tuple(gone))
 
 
@@ -233,11 +241,3 @@ def _check_names(rows: list[ShortlistRow], out: Path) -> None:
             raise DatasetError(
                 f"{out} already has a clip '{row.name}' that was not built from {row.source}; build into another folder"
             )
-
-
-def _check_settings(path: Path, settings: BuildSettings, character: Character) -> None:
-    wanted = {"mocap": asdict(settings.mocap), "limits": asdict(settings.limits), "character": character.fingerprint}
-    text = json.dumps(wanted, indent=1, sort_keys=True)
-    if path.exists() and path.read_text() != text:
-        raise DatasetError(f"{path.parent.parent} was built with other settings; build into an empty folder, or delete it first")
-    write_bytes_atomically(path, text.encode())

@@ -1,14 +1,12 @@
-"""What became of every row or variation of a job: a file with a line for each, so that a stopped job knows what is done."""
+"""What became of every row or variation of a job: a note of each, so that a stopped job knows what is done."""
 
-import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from parc.run.atomic_files import write_bytes_atomically
+from parc.run.resumable_items import ResumableItems
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,11 @@ class RowResult:
     """hash of what it was made from"""
     shortlist: str = ""
     """that the row is on, relative to the data set"""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "RowResult":
+        """Of a note that was read."""
+        return cls(**(values | {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}))
 
 
 @dataclass(frozen=True)
@@ -59,27 +62,6 @@ class BuildReport:
         return "\n".join(lines)
 
 
-def add_to_report(path: Path, results: Iterable[RowResult]) -> None:
-    with open(path, "a", encoding="utf-8") as file:
-        file.writelines(_line(result) for result in results)
-
-
-def write_report(path: Path, results: Iterable[RowResult]) -> None:
-    write_bytes_atomically(path, "".join(map(_line, results)).encode())
-
-
-def read_report(path: Path) -> dict[str, RowResult]:
-    """The last line of each name; a line that is cut off or damaged does not count."""
-    done: dict[str, RowResult] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        try:
-            values: dict[str, Any] = json.loads(line)
-            listed = {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}
-            done[values["name"]] = RowResult(**(values | listed))
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-    return done
-
-
-def _line(result: RowResult) -> str:
-    return json.dumps(asdict(result)) + "\n"
+def row_notes(work: Path) -> ResumableItems[RowResult]:
+    """Of the finished rows of a job that works in a folder; in the end they are its report.jsonl."""
+    return ResumableItems(work / "rows", asdict, RowResult.from_dict, work / "report.jsonl")

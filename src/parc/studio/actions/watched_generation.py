@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from parc.character import rotation
 from parc.correct.select_candidates import select
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
@@ -53,7 +52,6 @@ class GenerateSettings:
         return RolloutSettings(blend=blend, steps=self.steps, seconds=self.seconds, choices=self.choices)
 
 
-@torch.no_grad()
 def generate_watched(
     generator: Generator, terrain: Terrain, path: TerrainPath, settings: GenerateSettings, watch: Watch
 ) -> list[Clip]:
@@ -63,24 +61,12 @@ def generate_watched(
     runner = PathRunner(
         generator, TerrainBatch.stack([terrain]), PathBatch.stack([path]), settings.batch, settings.rollout, use_graph=False
     )
-    random = torch.Generator(generator.device).manual_seed(settings.seed)
-    runner.reset(None, random)
-    windows: list[list[torch.Tensor]] = []
-    for done in range(1, runner.windows + 1):
-        windows.append([part.clone() for part in runner.step(random)])
+
+    def go_on(done: int) -> bool:
         arrived = int(runner.reached.sum())
-        going = watch(done / runner.windows, f"{done * settings.rollout.keep / 30:.1f} s, {arrived} of {settings.batch} arrived")
-        if not going or bool((runner.reached | (runner.frames >= runner.limit)).all()):
-            break
-    return _ranked(_as_batch(windows, runner), terrain, path, generator, settings)
+        return watch(done / runner.windows, f"{done * settings.rollout.keep / 30:.1f} s, {arrived} of {settings.batch} arrived")
 
-
-def _as_batch(windows: list[list[torch.Tensor]], runner: PathRunner) -> RolloutBatch:
-    root_pos, root_rot, joint_rot, contacts = (torch.cat(parts, 1) for parts in zip(*windows, strict=True))
-    frames = runner.frames.clamp_min(1)
-    return RolloutBatch(
-        root_pos, rotation.from_matrix(root_rot), rotation.from_matrix(joint_rot), contacts, frames, runner.reached.clone()
-    )
+    return _ranked(runner.run(settings.seed, go_on=go_on), terrain, path, generator, settings)
 
 
 def _ranked(

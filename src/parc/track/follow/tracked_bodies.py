@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from parc.physics.simulated_world import World
-from parc.run.captured_underway import CapturedUnderway
+from parc.run.cuda_graph import CudaGraph
 from parc.terrain.terrain import TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.fast_quaternion import angle_between
@@ -160,8 +160,8 @@ class TrackedBodies:
         self._record_anew()
 
     def _record_anew(self) -> None:
-        self._before = CapturedUnderway(self._take_action, self.world.device, self._graphs)
-        self._after = CapturedUnderway(self._judge, self.world.device, self._graphs)
+        self._before = CudaGraph(self._take_action, self.world.device, every_run_counts=True, enabled=self._graphs)
+        self._after = CudaGraph(self._judge, self.world.device, every_run_counts=True, enabled=self._graphs)
 
     def states(self) -> Snapshot:
         """Of all bodies, [N, ...], in buffers that the next step overwrites; where the past is not kept it is the present."""

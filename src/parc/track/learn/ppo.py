@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from parc.errors import SettingsError
-from parc.run.captured_underway import CapturedUnderway
+from parc.run.cuda_graph import CudaGraph
 from parc.run.distributed import Group
 from parc.track.learn.advantage import gae
 from parc.track.learn.mlp_network import flatten_parameters
@@ -61,9 +61,9 @@ class PPO:
         self.minibatch = samples // self.minibatches
         self._allocate(num_worlds, device)
         self._make_optimiser(device)
-        self._whole = CapturedUnderway(self._minibatch_step, device, graphs)
-        self._gradient_part = CapturedUnderway(self._compute_gradient, device, graphs)
-        self._apply_part = CapturedUnderway(self._apply_gradient, device, graphs)
+        self._whole = CudaGraph(self._minibatch_step, device, every_run_counts=True, enabled=graphs)
+        self._gradient_part = CudaGraph(self._compute_gradient, device, every_run_counts=True, enabled=graphs)
+        self._apply_part = CudaGraph(self._apply_gradient, device, every_run_counts=True, enabled=graphs)
 
     def _allocate(self, n: int, device: torch.device) -> None:
         t, size, d = self.settings.steps, self.policy.size, self.policy.actions

@@ -1,18 +1,15 @@
-"""A recorded and compiled function is the function; what cannot be compiled runs as it is."""
+"""Pieces of windows and of training steps, traced and compiled, are the pieces (`parc.run.compile_traced`)."""
 
 import dataclasses
-import logging
 import os
 
 import pytest
 import torch
 from torch._dynamo import register_backend
-from torch._dynamo.backends.registry import lookup_backend
 
 from parc.character import humanoid, kinematics
 from parc.generate.data.frame_table import FrameTable
 from parc.generate.data.training_windows import WindowSampler, WindowSettings
-from parc.generate.model.compile_traced import Fused
 from parc.generate.model.feature_layout import FeatureLayout
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
@@ -22,6 +19,7 @@ from parc.generate.training.training_step import GeneratorTrainer, StepSettings
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.run import distributed
+from parc.run.compile_traced import TracedFunction
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 
@@ -32,7 +30,7 @@ def decode(features: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 def test_fused_equals_plain():
     example, other = (torch.randn(2, 3, 128, generator=torch.Generator().manual_seed(s)) for s in (0, 1))
-    fused = Fused(decode, backend="aot_eager")
+    fused = TracedFunction(decode, backend="aot_eager")
     fused(example)
     assert fused.is_compiled
     for got, expected in zip(fused(other), decode(other), strict=True):
@@ -48,7 +46,7 @@ def test_a_fused_function_draws_the_same_numbers_as_the_plain_one(windows):
         def draw(random=random):
             return windows.draw(4, random)
 
-        function = draw if name == "plain" else Fused(draw, backend="aot_eager")
+        function = draw if name == "plain" else TracedFunction(draw, backend="aot_eager")
         draws[name] = [function(), function()]
         assert name == "plain" or function.is_compiled
     for plain, fused in zip(draws["plain"], draws["fused"], strict=True):
@@ -72,7 +70,7 @@ def test_gradients_of_a_fused_objective(windows, layout, tiny_generator, random,
         def loss(window, predicted, level, shown):
             return objective(layout, stats, window, predicted, level, shown)
 
-        function = loss if name == "plain" else Fused(loss, differentiable=True, backend="aot_eager")
+        function = loss if name == "plain" else TracedFunction(loss, differentiable=True, backend="aot_eager")
         predicted = torch.randn(3, 2, 13, layout.width, generator=torch.Generator().manual_seed(1)).requires_grad_()
         total, parts = function(window, predicted, level, shown)
         assert name == "plain" or function.is_compiled
@@ -81,58 +79,6 @@ def test_gradients_of_a_fused_objective(windows, layout, tiny_generator, random,
         results[name] = (total.detach(), parts, predicted.grad)
     for plain, fused in zip(results["plain"], results["fused"], strict=True):
         torch.testing.assert_close(fused, plain)
-
-
-def test_what_cannot_be_compiled_runs_as_it_is_and_is_logged(caplog):
-    def asks_the_host(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return (x * x.sum().item(),)
-
-    fused = Fused(asks_the_host, backend="no such backend")
-    with caplog.at_level(logging.WARNING):
-        (got,) = fused(torch.ones(3))
-    assert not fused.is_compiled and "compilation failed" in caplog.text
-    assert torch.equal(got, torch.full((3,), 3.0))
-
-
-def with_strides_checked(recorded, examples):
-    """A backend that wants its inputs laid out as the examples were, as generated code does."""
-    run, expected = lookup_backend("aot_eager")(recorded, examples), [(e.shape, e.stride()) for e in examples]
-
-    def strictly(*inputs):
-        assert [(i.shape, i.stride()) for i in inputs] == expected
-        return run(*inputs)
-
-    return strictly
-
-
-def test_layout_of_arguments_does_not_matter():
-    """A slice of something larger at the first call, a fresh tensor at the next, a transposed one after that."""
-    register_backend(with_strides_checked, name="with_strides_checked")
-    whole = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
-    fused = Fused(lambda x, y: (x * y, x.cumsum(1)), backend="with_strides_checked")
-    for x in (whole[:, :2], whole[:, 2:4].clone(), whole[:, :2].clone().mT.contiguous().mT, whole[:1, :2].expand(3, -1, -1)):
-        product, total = fused(x, whole[:, 3:])
-        torch.testing.assert_close(product, x * whole[:, 3:])
-        torch.testing.assert_close(total, x.cumsum(1))
-    assert fused.is_compiled and len(fused._runs) == 1
-
-
-def test_a_fused_function_writes_to_its_arguments_once_a_call(caplog):
-    def count(buffer: torch.Tensor, step: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        buffer.add_(step)
-        return (buffer * 2,)
-
-    fused, buffer, step = Fused(count, backend="aot_eager"), torch.zeros(3), torch.ones(6)[::2]
-    for calls in (1, 2):
-        (twice,) = fused(buffer, step)
-        assert torch.equal(buffer, torch.full((3,), float(calls))) and torch.equal(twice, 2 * buffer)
-    assert fused.is_compiled
-
-    scattered = Fused(count, backend="aot_eager")
-    with caplog.at_level(logging.WARNING):
-        column = torch.zeros(3, 2)[:, 0]
-        scattered(column, step)
-    assert torch.equal(column, torch.ones(3)) and not scattered.is_compiled and "not contiguous" in caplog.text
 
 
 def test_what_is_compiled_of_training_does_not_depend_on_the_size_of_the_data(walk):
@@ -154,12 +100,14 @@ def test_what_is_compiled_of_training_does_not_depend_on_the_size_of_the_data(wa
         trainer = GeneratorTrainer(generator, sampler, step, distributed.setup("cpu"), 0)
         trainer.fit_statistics()
         trainer.fuse("notes_shapes", ("draw", "noise", "objective"))
-        trainer._own_starting = Fused(trainer._start_own_window, backend="notes_shapes")
-        trainer._own_ending = Fused(trainer._end_own_window, backend="notes_shapes")
+        window = trainer._own_window
+        window._describing = TracedFunction(window._describe, backend="notes_shapes")
+        window._decoding = TracedFunction(window._decode, backend="notes_shapes")
+        window._repairing = TracedFunction(window._repair, backend="notes_shapes")
         seen.clear()
         trainer.step(0.5)
         kinds.append(list(seen))
-    assert len(kinds[0]) == 5 and kinds[0] == kinds[1]
+    assert len(kinds[0]) == 6 and kinds[0] == kinds[1]
 
 
 @pytest.mark.skipif(not os.environ.get("PARC_SLOW_TESTS"), reason="generates code for minutes; set PARC_SLOW_TESTS=1")
@@ -190,7 +138,8 @@ def test_generated_code_takes_the_same_training_steps(windows):
         trainer.fit_statistics()
         for _ in range(2):
             trainer.step(0.5)
-        pieces = (trainer._changing, trainer._noising, trainer._judging, trainer._own_starting, trainer._own_ending)
-        assert all(isinstance(p, Fused) and p.is_compiled for p in pieces) == compiled
+        pieces = (trainer._changing, trainer._noising, trainer._judging)
+        assert all(isinstance(p, TracedFunction) and p.is_compiled for p in pieces) == compiled
+        assert trainer._own_window.is_compiled == compiled
         values.append((trainer.flat.grads.clone(), trainer.parts.clone()))
     torch.testing.assert_close(values[1], values[0], atol=1e-3, rtol=1e-3)

@@ -1,19 +1,19 @@
-"""Make one fused function of many small operations, where torch.compile alone cannot.
+"""Trace a function of tensors and compile the trace, where torch.compile alone cannot.
 
 Kinematics and features look their index tensors up in caches keyed by the character, which the compiler would trace into. Here
 the function is first run once and its tensor operations recorded (shapes are fixed, nothing depends on the data); tensors that
-it does not get as arguments become further arguments of the record, and the record is what gets compiled. If that fails, the
+it does not get as arguments become further arguments of the trace, and the trace is what gets compiled. If that fails, the
 function itself is used, and the log says why.
 
 Random numbers would be drawn by the compiler's own generator. So every draw from a `torch.Generator` is noted in the first run;
-it is then made before each call, from the same generator in the same order, and handed to the record as an argument: a fused
+it is then made before each call, from the same generator in the same order, and handed to the trace as an argument: a compiled
 function uses the numbers that the plain one would.
 
 Compiled code also expects the strides that it was compiled for, while callers may well pass a slice today and a fresh tensor
 tomorrow. So tensors are handed over contiguous, and copied where they are not; those that the function writes to must be.
 
-Code for a record that has been compiled before, in any process, is found in TORCHINDUCTOR_CACHE_DIR (by default a temporary
-folder): constants are arguments, so a record is the same for all terrains, paths and weights of the same shapes.
+Code for a trace that has been compiled before, in any process, is found in TORCHINDUCTOR_CACHE_DIR (by default a temporary
+folder): constants are arguments, so a trace is the same for all terrains, paths and weights of the same shapes.
 """
 
 import logging
@@ -30,12 +30,10 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from parc.terrain.terrain import TerrainBatch
-
 _log = logging.getLogger(__name__)
 
 
-class Fused:
+class TracedFunction:
     """`function` of trees of tensors, compiled at the first call with arguments of a kind: structure, shapes and types.
 
     Compilation itself changes no argument and draws no number. `differentiable` allows gradients with respect to the arguments,
@@ -83,12 +81,12 @@ class Fused:
             draws.rewind()
             numbers = draws.again()
             draws.rewind()
-            recorded = make_fx(of_tensors)(*examples, *numbers)
-            constants = _constants_as_arguments(recorded)
+            traced = make_fx(of_tensors)(*examples, *numbers)
+            constants = _constants_as_arguments(traced)
             shapes = FakeTensorMode(shape_env=ShapeEnv())
             fixed: list[Tensor] = [shapes.from_tensor(tensor, static_shapes=True) for tensor in (*examples, *numbers, *constants)]
             with tracing(TracingContext(shapes)):  # without a context the compiled code would not be kept for the next process
-                compiled = lookup_backend(self.backend)(recorded, fixed)
+                compiled = lookup_backend(self.backend)(traced, fixed)
 
         def run(*arguments: Any) -> Any:
             inputs = [leaf.contiguous() for leaf in pytree.tree_leaves(arguments) if isinstance(leaf, Tensor)]
@@ -114,21 +112,21 @@ def _refuse_scattered_results(function: Callable[..., Any], arguments: tuple[Any
             raise ValueError(f"an argument [{', '.join(map(str, original.shape))}] is written to but not contiguous")
 
 
-def _constants_as_arguments(recorded: fx.GraphModule) -> list[Tensor]:
-    """Turn tensors that belong to the record into arguments after the others; returns them."""
+def _constants_as_arguments(traced: fx.GraphModule) -> list[Tensor]:
+    """Turn tensors that belong to the trace into arguments after the others; returns them."""
     constants: list[Tensor] = []
     placed: dict[str, fx.Node] = {}
-    after = [node for node in recorded.graph.nodes if node.op == "placeholder"][-1]
-    for node in [node for node in recorded.graph.nodes if node.op == "get_attr"]:
+    after = [node for node in traced.graph.nodes if node.op == "placeholder"][-1]
+    for node in [node for node in traced.graph.nodes if node.op == "get_attr"]:
         name = str(node.target)
         if name not in placed:
-            with recorded.graph.inserting_after(after):
-                after = placed[name] = recorded.graph.placeholder(f"constant_{len(constants)}")
+            with traced.graph.inserting_after(after):
+                after = placed[name] = traced.graph.placeholder(f"constant_{len(constants)}")
             placed[name].meta = dict(node.meta)
-            constants.append(getattr(recorded, name))
+            constants.append(getattr(traced, name))
         node.replace_all_uses_with(placed[name])
-        recorded.graph.erase_node(node)
-    recorded.recompile()
+        traced.graph.erase_node(node)
+    traced.recompile()
     return constants
 
 
@@ -150,6 +148,7 @@ class _Noted(TorchFunctionMode):
         return func(*args, **kwargs)
 
     def again(self) -> list[Tensor]:
+        """The same draws, made anew."""
         return [func(*args, **kwargs) for func, args, kwargs in self._calls]
 
     def rewind(self) -> None:
@@ -168,15 +167,3 @@ class _Handed(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         return next(self._numbers) if kwargs.get("generator") is not None else func(*args, **kwargs)
-
-
-def _open_terrain(terrain: TerrainBatch) -> tuple[list[Tensor], float]:
-    return [terrain.heights, terrain.min_point, terrain.size], terrain.cell
-
-
-def _close_terrain(parts: Any, cell: Any) -> TerrainBatch:
-    heights, min_point, size = parts
-    return TerrainBatch(heights, min_point, size, cell)
-
-
-pytree.register_pytree_node(TerrainBatch, _open_terrain, _close_terrain, serialized_type_name="parc.TerrainBatch")
