@@ -4,10 +4,10 @@
     python tools/soak.py physics --steps 1000000000 --device cuda      # MuJoCo Warp
     python tools/soak.py live --seconds 3600                           # goals, pushes, edited terrain
 
-Every block of physics draws new targets: quiet ones, shaken ones, ones far beyond the joints' ranges, and in one world of a hundred
-numbers that are not finite. Terrains are replaced every 20 blocks, and states of a few worlds are reset to nonsense. Laws: no state
-that is shown is ever infinite or faster than the bound, worlds with good targets go on when others break, and the process's memory
-stays flat. One JSON object is printed; exit code 1 if a law was broken.
+Every block of physics draws new targets: quiet ones, shaken ones, ones far beyond the joints' ranges, and in one world of a
+hundred numbers that are not finite. Terrains are replaced every 20 blocks, and the states of a few worlds are reset to nonsense.
+Laws: no state that is shown is ever infinite or faster than the bound, a world with such targets is flagged, and the memory of the
+process stays flat. One JSON object is printed; exit code 1 if a law was broken.
 """
 
 import argparse
