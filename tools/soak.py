@@ -6,7 +6,7 @@
 
 Every block of physics draws new targets: quiet ones, shaken ones, ones far beyond the joints' ranges, and in one world of a
 hundred numbers that are not finite. Terrains are replaced every 20 blocks, and the states of a few worlds are reset to nonsense.
-Laws: no state that is shown is ever infinite or faster than the bound, a world with such targets is flagged, and the memory of the
+Laws: no state that is shown is ever infinite or too fast, a world with such targets is flagged, and the memory of the
 process stays flat. One JSON object is printed; exit code 1 if a law was broken.
 """
 
