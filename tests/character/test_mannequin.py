@@ -68,8 +68,9 @@ def test_it_lies_close_around_the_collision_shapes(skin: Mannequin) -> None:
                 away = np.linalg.norm(p - a - at[:, None] * (b - a), axis=-1) - s.radius
             distances = np.minimum(distances, away)
     assert distances.max() < 0.075 and distances.min() > -0.05
-    feet = [k for k in BODY.feet]
-    sole = min(skin.origins[k][2] + s.centre[2] - s.half[2] for k in feet for s in BODY.bodies[k].shapes if isinstance(s, Box))
+    sole = min(
+        skin.origins[k][2] + s.centre[2] - s.half[2] for k in BODY.feet for s in BODY.bodies[k].shapes if isinstance(s, Box)
+    )
     assert abs(skin.vertices[:, 2].min() - sole) < 0.004
 
 
@@ -117,5 +118,5 @@ def test_other_characters_have_a_skin_of_their_shapes(tmp_path) -> None:
     )
     with pytest.raises(CharacterError, match="no skin"):
         mannequin(Character("ghost", (Body("base", -1, (0, 0, 0)),)))
-    with pytest.raises(CharacterError, match="expected 0.004 to 0.1"):
+    with pytest.raises(CharacterError, match=r"expected 0\.004"):
         MannequinSettings(cell=0)
