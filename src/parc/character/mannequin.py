@@ -214,8 +214,8 @@ def _near_surface(solid: _Solid, grid: Array, cell: float, stride: int = 4) -> A
     """The solid at the points of a grid; exact near the surface, elsewhere that of the point of a coarse grid beside it."""
     coarse = grid[::stride, ::stride, ::stride]
     rough = solid(coarse.reshape(-1, 3)).reshape(coarse.shape[:-1])
-    i, j, k = (np.minimum((np.arange(n) + stride // 2) // stride, m - 1) for n, m in zip(grid.shape, rough.shape, strict=False))
-    value = rough[np.ix_(i, j, k)]
+    places = [np.minimum((np.arange(grid.shape[k]) + stride // 2) // stride, rough.shape[k] - 1) for k in range(3)]
+    value = rough[np.ix_(*places)]
     close = np.abs(value) < 1.3 * cell * stride
     value[close] = solid(grid[close])
     return value
