@@ -107,7 +107,7 @@ class Crossings:
         self.gain = zeros()
         """[N] m of new best worth in this control step"""
         self._mark, self._since, self._limit = zeros(), zeros(torch.long), zeros(torch.long)
-        self.paths = PathBatch(*(part.clone() for part in (paths.points[self.case], paths.length[self.case])), paths.spacing)
+        self.paths = paths.select(self.case)
         """[N] of each body"""
 
     @property
