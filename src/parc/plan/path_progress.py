@@ -57,6 +57,7 @@ def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float) -> Tensor
     return arc + climb * (climbed + height)
 
 
-def at_goal(path: PathBatch, root_pos: Tensor, walked: Tensor, radius: float) -> Tensor:
-    """[B, T] of roots [B, T, 3] that have walked [B, T] along the one path."""
-    return has_arrived(root_pos, path.goal[0], path.length - walked, radius, STANDING_SLACK, STANDING)
+def at_goal(paths: PathBatch, root_pos: Tensor, walked: Tensor, radius: float) -> Tensor:
+    """[B, T] of roots [B, T, 3] that have walked [B, T] along their paths, one for all or one for each."""
+    goal, left = paths.goal.unsqueeze(1), paths.length.unsqueeze(1) - walked
+    return has_arrived(root_pos, goal, left, radius, STANDING_SLACK, STANDING)
