@@ -1,6 +1,7 @@
 """Does anything get lost? Kill the loop and the writer of data sets at random moments, and flip single bits in what they wrote.
 
-    python tools/damage.py kills --count 50       # a tiny run of the loop, each killed once or more, resumed and compared by hash
+    python tools/damage.py kills --count 40       # tiny runs of the loop, each killed five times, resumed and compared by hash
+    python tools/damage.py kills --count 10 --preset quick
     python tools/damage.py writer --count 60      # imports of motion files into a data set, killed and done again
     python tools/damage.py bits --count 60        # bits in shards, weights, checkpoints, headers: noticed by `parc verify`?
 
@@ -24,21 +25,25 @@ from parc.loop.verify_files import verify
 from parc.models import shipped_motions
 
 PARC = [sys.executable, "-m", "parc"]
-LOOP = ["loop", "--preset", "tiny", "--device", "cpu", "--json"]
 
 
-def kill_loop(folder: Path, count: int, seed: int) -> dict[str, Any]:
+def loop_command(run: Path, preset: str = "tiny") -> list[str]:
+    """On the device that the preset takes by itself; tiny runs on the CPU, where equal seeds give equal bytes."""
+    return ["loop", str(run), "--preset", preset, "--json", *(["--device", "cpu"] if preset == "tiny" else [])]
+
+
+def kill_loop(folder: Path, count: int, seed: int, preset: str) -> dict[str, Any]:
     """Kills at moments spread over the time that an undisturbed run takes; after each series of five the run is finished."""
     moments, whole = random.Random(seed), folder / "whole"
     start = time.monotonic()
-    _finish(["loop", str(whole), *LOOP[1:]])
+    _finish(loop_command(whole, preset))
     usual, expected = time.monotonic() - start, _hashes(whole / "iteration-01" / "dataset" / "dataset")
     kills = equal = runs = 0
     while kills < count:
         run = folder / f"run{runs}"
         for k in range(min(5, count - kills)):
-            kills += _kill([*PARC, "loop", str(run), *LOOP[1:]], moments.uniform(0.05, 0.3 + 0.15 * k) * usual)
-        _finish(["loop", str(run), *LOOP[1:]])
+            kills += _kill([*PARC, *loop_command(run, preset)], moments.uniform(0.05, 0.3 + 0.15 * k) * usual)
+        _finish(loop_command(run, preset))
         equal += _hashes(run / "iteration-01" / "dataset" / "dataset") == expected
         runs += 1
         shutil.rmtree(run)
@@ -76,7 +81,7 @@ def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
 def flip_bits(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """In every kind of file that a run holds; a flip must give a fault that names the file."""
     moments, run = random.Random(seed), folder / "run"
-    _finish(["loop", str(run), *LOOP[1:]])
+    _finish(loop_command(run))
     kinds = {
         "shards": sorted(run.rglob("shard-*.safetensors")),
         "weights": [f for f in sorted(run.rglob("*.safetensors")) if not f.name.startswith("shard-")],
@@ -139,10 +144,14 @@ def main() -> int:
     parser.add_argument("part", choices=["kills", "writer", "bits"])
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--preset", default="tiny", help="of the loop that is killed")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        part = {"kills": kill_loop, "writer": kill_writer, "bits": flip_bits}[asked.part]
-        told = part(Path(folder), asked.count, asked.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if asked.part == "kills":
+            told = kill_loop(folder, asked.count, asked.seed, asked.preset)
+        else:
+            told = {"writer": kill_writer, "bits": flip_bits}[asked.part](folder, asked.count, asked.seed)
     print(json.dumps({asked.part: told}))
     return 0 if told["holds"] else 1
 
