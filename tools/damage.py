@@ -20,9 +20,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from parc.character import humanoid
+from parc.dataset import Dataset, save_clip
+from parc.dataset.dataset_store import INDEX
+from parc.errors import ParcError
+from parc.loop import verify_files
 from parc.loop.ledger import hash_file
 from parc.loop.verify_files import verify
-from parc.models import shipped_motions
 
 PARC = [sys.executable, "-m", "parc"]
 
@@ -53,12 +57,10 @@ def kill_loop(folder: Path, count: int, seed: int, preset: str) -> dict[str, Any
 def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """An import of 40 motions, killed, then done again into the same folder; the set must open and be what it would have been."""
     moments, source = random.Random(seed), folder / "clips"
-    _finish(["dataset", "import", str(shipped_motions()), "-o", str(folder / "whole")])
     source.mkdir()
-    names = json.loads(_finish(["dataset", "show", str(folder / "whole"), "--json"]))["clips"]
-    for clip in names[:40]:
-        name = clip["name"] if isinstance(clip, dict) else clip
-        _finish(["dataset", "extract", str(folder / "whole"), name, "-o", str(source / f"{name}.motion")])
+    box = Dataset.open(verify_files.FOLDER / "motions")
+    for number in range(40):
+        save_clip(box[number], source / f"{number:02d}.motion", humanoid())
     start = time.monotonic()
     _finish(["dataset", "import", str(source), "-o", str(folder / "expected")])
     usual, expected = time.monotonic() - start, _hashes(folder / "expected")
@@ -69,9 +71,7 @@ def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
             shutil.rmtree(out, ignore_errors=True)  # it had ended before
             continue
         kills += 1
-        if (out / "index.json").exists():
-            assert not verify(out).faults, verify(out).faults
-            shutil.rmtree(out)
+        assert not (out / INDEX).exists() or not verify(out).faults, verify(out).faults
         _finish(["dataset", "import", str(source), "-o", str(out)])
         equal += _hashes(out) == expected
         shutil.rmtree(out)
@@ -79,14 +79,19 @@ def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
 
 def flip_bits(folder: Path, count: int, seed: int) -> dict[str, Any]:
-    """In every kind of file that a run holds; a flip must give a fault that names the file."""
+    """In every kind of file that a run and the box hold; a flip must give a fault, and without it there is none."""
     moments, run = random.Random(seed), folder / "run"
     _finish(loop_command(run))
+    box = Path(shutil.copytree(verify_files.FOLDER, folder / "box"))
+    verify_files.FOLDER = box  # as if it were installed there
     kinds = {
         "shards": sorted(run.rglob("shard-*.safetensors")),
         "weights": [f for f in sorted(run.rglob("*.safetensors")) if not f.name.startswith("shard-")],
         "indices": sorted(run.rglob("index.json")),
         "notes of stages": sorted(run.rglob("admission.json")),
+        "shards of the box": sorted(box.rglob("shard-*.safetensors")),
+        "index of the box": [box / "motions" / "index.json"],
+        "models of the box": sorted(box.glob("*.safetensors")),
     }
     told: dict[str, Any] = {}
     for kind, files in kinds.items():
@@ -99,22 +104,24 @@ def flip_bits(folder: Path, count: int, seed: int) -> dict[str, Any]:
             data = bytearray(whole)
             data[place] ^= 1 << moments.randrange(8)
             file.write_bytes(data)
-            noticed += _is_noticed(run, file)
+            noticed += _is_noticed(run if file.is_relative_to(run) else box / "motions", file)
             file.write_bytes(whole)
         told[kind] = f"{noticed} of {count}"
-    assert not verify(run).faults
+    assert not verify(run).faults and not any(verify(place).faults for place in (box / "motions", *box.glob("*.safetensors")))
     return told | {"holds": all(text == f"{count} of {count}" for text in told.values())}
 
 
-def _is_noticed(run: Path, file: Path) -> bool:
-    """By looking at the file's own folder or, where that says nothing, at the whole run."""
-    try:
-        place = file if file.suffix == ".safetensors" and not file.name.startswith("shard-") else file.parent
-        if verify(place).faults:
-            return True
-    except Exception:
-        pass
-    return bool(verify(run).faults)
+def _is_noticed(whole: Path, file: Path) -> bool:
+    """By looking at the file's own folder or, where that says nothing, at the run or data set that it belongs to."""
+    is_model = file.suffix == ".safetensors" and not file.name.startswith("shard-")
+    for place in (file if is_model else file.parent, whole):
+        try:
+            if verify(place).faults:
+                return True
+        except ParcError:  # a sentence as well, except where the folder is none that can be verified
+            if place is whole or (place / INDEX).is_file():
+                return True
+    return False
 
 
 def _kill(command: list[str], after: float) -> bool:
