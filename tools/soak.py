@@ -5,7 +5,7 @@
     python tools/soak.py physics --steps 1000000000 --device cuda --worlds 8192        # MuJoCo Warp on a GPU
     python tools/soak.py physics --steps 20000 --engine warp --worlds 16               # MuJoCo Warp on its CPU device
     python tools/soak.py live --seconds 3600                           # goals, pushes, edited terrain
-    python tools/soak.py studio --seconds 3600                         # a person in Chromium: clips, edits, jobs, driving, reloads
+    python tools/soak.py studio --seconds 3600                         # a person in Chromium: clips, edits, jobs, reloads
 
 Every block of physics draws new targets: quiet ones, shaken ones, ones far beyond the joints' ranges, and in one world of a
 hundred numbers that are not finite. Terrains are replaced every 20 blocks, and the states of a few worlds are reset to nonsense.
@@ -39,6 +39,8 @@ from parc.terrain.terrain import TerrainBatch
 
 BLOCK = 30
 """control steps between two draws of targets"""
+_TABLE = 4
+"""clips that stay open in the studio; each has a figure and a ground in the scene"""
 FLAT = 64
 """MB by which memory may grow"""
 
@@ -167,7 +169,7 @@ def soak_live(seconds: float, seed: int) -> dict[str, Any]:
 
 
 def soak_studio(seconds: float, seed: int) -> dict[str, Any]:
-    """A person in Chromium before the shipped clips and models: a few dozen kinds of action in random order, and reloads of the tab.
+    """A person in Chromium before the shipped clips and models: actions of many kinds in random order, and reloads of the tab.
 
     The server is this process; the browser and its driver are others. Faults are tracebacks of the server and errors of the page.
     """
@@ -230,6 +232,8 @@ class StudioVisitor:
             self.refused += 1
         except Exception as error:
             self.faults.append(f"{action.__name__}: {type(error).__name__}: {error}"[:300])
+        while len(self._session.document.clips) > _TABLE:
+            self._session.close(0)
         self._tab.wait_for_timeout(200)
         if self._tab.get_by_text("fault of the program").count():
             self.faults.append(f"{action.__name__}: {self._tab.get_by_text('fault of the program').first.inner_text()}")

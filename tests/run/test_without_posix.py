@@ -1,4 +1,4 @@
-"""The commands where the system lacks what POSIX has, as Windows does: modules, functions, signals, and text that is UTF-8 by itself."""
+"""The commands where the system lacks what POSIX has, as Windows does: modules, functions, signals, text that is UTF-8."""
 
 import json
 import os
@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """if True:
-    import asyncio, concurrent.futures, ctypes, getpass, multiprocessing, os, signal, subprocess, sys, tempfile, types, unittest.mock
-    import uuid, warnings
+    import asyncio, concurrent.futures, ctypes, getpass, multiprocessing, os, signal, subprocess, sys, tempfile, types
+    import unittest.mock, uuid, warnings
     import mujoco, numpy, torch  # what they need of their system is theirs
 
     for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"):
         sys.modules[name] = None
     lockf, test_lock = os.lockf, os.F_TLOCK
     sys.modules["msvcrt"] = types.SimpleNamespace(locking=lambda file, mode, size: lockf(file, test_lock, size), LK_NBLCK=2)
-    for name in ("fork", "forkpty", "killpg", "geteuid", "getuid", "getgid", "getloadavg", "sched_getaffinity", "sysconf", "setsid",
-                 "mkfifo", "mknod", "chown", "lockf", "statvfs", "uname", "nice", "getpgid", "pread", "O_DIRECTORY", "O_NOFOLLOW"):
+    for name in ("fork", "forkpty", "killpg", "geteuid", "getuid", "getgid", "getloadavg", "sched_getaffinity", "sysconf",
+                 "setsid", "mkfifo", "mknod", "chown", "lockf", "statvfs", "uname", "nice", "getpgid", "pread", "O_DIRECTORY",
+                 "O_NOFOLLOW"):
         delattr(os, name)
     for name in ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "alarm", "setitimer", "SIGCHLD"):
         delattr(signal, name)
@@ -53,7 +54,9 @@ def test_commands_run_where_there_is_no_posix(tmp_path: Path) -> None:
     from parc.dataset import Dataset
 
     clip = Dataset.open(tmp_path / dataset).names[0]
-    rest = [[word.replace("{clip}", clip).replace("demo/dataset", dataset.as_posix()) for word in words] for words in commands[1:]]
+    rest = [
+        [word.replace("{clip}", clip).replace("demo/dataset", dataset.as_posix()) for word in words] for words in commands[1:]
+    ]
     done = _run(rest, tmp_path)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr[-2000:]
     assert "Traceback" not in done.stderr and (tmp_path / "crossed.json").exists()

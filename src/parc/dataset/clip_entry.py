@@ -5,6 +5,8 @@ from typing import Any
 
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import DatasetError
+from parc.motion.motion import MOST_FPS
+from parc.terrain.terrain import LEAST_CELL, MOST_CELL
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class ClipEntry:
                 raise DatasetError(f"clip '{self.name}': {field} is {value!r}, expected a whole number of at least {least}")
         if len(self.size) != 2 or any(type(n) is not int or n < 1 for n in self.size):
             raise DatasetError(f"clip '{self.name}': the terrain's size is {self.size!r}, expected two positive whole numbers")
-        for field in ("fps", "cell"):
-            if not isinstance(value := getattr(self, field), (int, float)) or not 0 < value < 1e9:
-                raise DatasetError(f"clip '{self.name}': {field} is {str(value)[:20]}, expected a positive number below 1e9")
+        for field, smallest, largest in (("fps", 1e-9, MOST_FPS), ("cell", LEAST_CELL, MOST_CELL)):
+            if not isinstance(value := getattr(self, field), (int, float)) or not smallest <= value <= largest:
+                expected = f"a number from {smallest:g} to {largest:g}"
+                raise DatasetError(f"clip '{self.name}': {field} is {str(value)[:20]}, expected {expected}")
         if not isinstance(self.character, str):
             raise DatasetError(f"clip '{self.name}': the character is no text")
         if type(self.loops) is not bool or type(self.has_bounds) is not bool:

@@ -70,7 +70,9 @@ def test_the_summary_by_hand() -> None:
     assert table["walk_r"] == pytest.approx(1.5) and table["human_n"] == 80.0
 
 
-@pytest.mark.parametrize("content", [b"my notes, without an end", b"first line\nsecond", b'{"name": "x"}\n{"na', b"\xff\xfe", b"[" * 100_000 + b"\n"])
+@pytest.mark.parametrize(
+    "content", [b"my notes, without an end", b"first line\nsecond", b'{"name": "x"}\n{"na', b"\xff\xfe", b"[" * 100_000 + b"\n"]
+)
 def test_a_file_of_another_kind_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "notes.txt"
     file.write_bytes(content)
