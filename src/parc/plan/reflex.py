@@ -33,6 +33,7 @@ from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.physics.choose_engine import make_world
 from parc.plan.path_progress import at_goal, walk, worth
+from parc.plan.plan_writing import write_windows
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.follow.outcome import FallSettings
@@ -193,9 +194,8 @@ class PlanWriter:
         runner = self._aimed(world, paths)
         runner.reset(past, self._random)
         runner.progress.copy_(progress)
-        windows = [FrameState(*(part.clone() for part in runner.step(self._random))) for _ in range(self.settings.windows)]
-        parts = [past.narrow(1, 1), *windows]
-        bodies.reference.write(strip, 0, FrameState(*(torch.cat(frames, 1) for frames in zip(*parts, strict=True))))
+        frames = write_windows(runner, self.settings.length - 1, self._random, first=past.narrow(1, 1))
+        bodies.reference.write(strip, 0, frames)
         bodies.frame.index_fill_(0, world, 0)
 
     def _aimed(self, world: Tensor, paths: PathBatch) -> PathRunner:
