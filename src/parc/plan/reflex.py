@@ -116,6 +116,11 @@ class Crossings:
         """[N] bool, not over."""
         return self.outcome == RUNNING
 
+    @property
+    def limits(self) -> Tensor:
+        """[N] control steps after which who is not there yet is late."""
+        return self._limit
+
     def begin(self, mask: Tensor, case: Tensor, progress: Tensor, root_z: Tensor) -> None:
         """Bodies where mask [N] is true begin on path `case` [N] at `progress` [N] m with roots at heights [N]."""
         self.case.copy_(torch.where(mask, case, self.case))
@@ -291,10 +296,11 @@ class Reflex:
         self.bodies.observe()
 
     def push(self, who: Tensor, velocity: Tensor) -> None:
-        """A sudden change [N, 3] of the velocity of bodies where `who` [N] is true, m/s."""
+        """A sudden change [N, 3] of the velocity of bodies where `who` [N] is true, m/s; the tracker sees it at once."""
         states = self.bodies.snapshots()
         qvel = torch.cat([states.qvel[:, :3] + velocity, states.qvel[:, 3:]], -1)
         self.bodies.restore(states._replace(qvel=qvel), who)
+        self.bodies.observe()
 
     @torch.no_grad()
     def step(self, act: Callable[[Tensor], Tensor] | None = None) -> None:
