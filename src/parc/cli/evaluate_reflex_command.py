@@ -9,7 +9,6 @@ import tyro
 
 from parc.cli.base_command import number, use_threads
 from parc.cli.set_options import SetOptions
-from parc.cli.traverse_commands import route_settings
 
 if TYPE_CHECKING:
     from parc.evaluate.crossing_evaluation import CrossingEvaluator
@@ -43,8 +42,6 @@ class EvaluateReflex(SetOptions):
     """m, also with this standard deviation of the believed height of each cell, a row each"""
     missing: tuple[float, ...] = ()
     """also with this share of cells whose height is not known, a row each"""
-    effort: float = 1.0
-    """price of climbs, drops and jumps in planning the route; 0 is the paper's cost"""
     at_once: int = 20
     """terrains of a family that are simulated side by side; another number gives other runs"""
     save_motions: Path | None = None
@@ -81,9 +78,8 @@ class EvaluateReflex(SetOptions):
         def load() -> Models:
             return Models.load(humanoid(), device, self.generator, self.tracker)
 
-        routes = route_settings(self.effort)
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
-            cases = [traverse_case(self.set, f, i, routes) for f in choice.families for i in range(self.terrains)]
+            cases = [traverse_case(self.set, f, i) for f in choice.families for i in range(self.terrains)]
             keeps = self.save_motions is not None
             evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, _tell, workers)
             noted["crossings"] = [evaluator.row(test) for test in tests]

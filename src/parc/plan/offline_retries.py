@@ -57,6 +57,7 @@ class _Tally:
     blocked: Counter[Cell] = field(default_factory=Counter)
 
     def count(self, trial: SearchTry, path: TerrainPath) -> None:
+        """Another try."""
         self.rounds += trial.rounds
         self.survival += trial.survival
         if trial.end is not None and (trial.reached or path.length - trial.end.progress < self.remaining):

@@ -129,6 +129,7 @@ class Pilot:
 
     @property
     def plan_frame(self) -> int:
+        """Of what is followed, where the character should be."""
         return self._body.frame
 
     @property
