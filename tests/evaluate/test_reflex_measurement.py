@@ -16,7 +16,7 @@ from parc.cli.main import main
 from parc.dataset import load_clip
 from parc.errors import SettingsError
 from parc.evaluate.cluster_jobs import CrossingJob
-from parc.evaluate.crossing_evaluation import CrossingEvaluator, Shard
+from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
 from parc.evaluate.crossing_summary import EDGES, OUTCOMES, CrossingRun, by_difficulty, summarise_crossings
 from parc.evaluate.disturbances import Disturbance
 from parc.evaluate.reflex_measurement import CrossedGroup, CrossingTest, cross_group
@@ -123,7 +123,7 @@ def test_shards_together_are_the_whole(evaluator: Make, tmp_path: Path) -> None:
     alone, parts = evaluator(tmp_path / "alone")
     whole = alone.row(test)
     assert parts == [f"reflex, every 6: {part}" for part in ("boxes 0 to 1", "boxes 2 to 2", "stairs 0 to 1", "stairs 2 to 2")]
-    rows = [evaluator(tmp_path / "shared", shard=Shard(k, 3))[0].row(test) for k in range(3)]
+    rows = [evaluator(tmp_path / "shared", shard=WorkShard(k, 3))[0].row(test) for k in range(3)]
     assert sum(row["all"]["runs"] for row in rows) == whole["all"]["runs"] == 12
     together, parts = evaluator(tmp_path / "shared")
     joined = together.row(test)
@@ -131,7 +131,7 @@ def test_shards_together_are_the_whole(evaluator: Make, tmp_path: Path) -> None:
     assert {k: v for k, v in repr_of(joined).items() if k != "took"} == {k: v for k, v in repr_of(whole).items() if k != "took"}
     assert sorted(run["case"] for row in rows for run in row["runs"]) == sorted(run["case"] for run in whole["runs"])
     with pytest.raises(SettingsError, match="shard 3 of 3"):
-        Shard(3, 3)
+        WorkShard(3, 3)
 
 
 def repr_of(row: dict) -> dict[str, str]:

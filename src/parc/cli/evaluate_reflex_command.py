@@ -60,7 +60,7 @@ class EvaluateReflex(SetOptions):
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
-        from parc.evaluate.crossing_evaluation import CrossingEvaluator, Shard
+        from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
         from parc.evaluate.traverse_measurement import traverse_case
         from parc.loop.ledger import hash_file
         from parc.models import shipped_generator, shipped_tracker
@@ -68,7 +68,7 @@ class EvaluateReflex(SetOptions):
         from parc.run.work_items import workers_at
 
         use_threads(self.threads)
-        tests, choice, shard = self.tests(), self.choice(), Shard(self.shard, self.shards)
+        tests, choice, shard = self.tests(), self.choice(), WorkShard(self.shard, self.shards)
         files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
         critic = files["tracker"].with_name("critic.safetensors")
         files |= {"critic": critic} if critic.is_file() else {}

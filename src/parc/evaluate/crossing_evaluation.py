@@ -1,6 +1,6 @@
 """Ways to cross terrain side by side in one table, group by group, so that a stopped evaluation goes on where it was.
 
-A group of terrains is a part (`parc.evaluate.result_cache`). Shard k of n does groups k, k + n, .. of each row of the table; the
+A group of terrains is a part (`parc.evaluate.result_cache`). WorkShard k of n does groups k, k + n, .. of each row of the table; the
 parts of all shards in one folder are the whole evaluation, which then measures nothing anew.
 """
 
@@ -26,7 +26,7 @@ from parc.run.work_items import LOCAL, Workers
 
 
 @dataclass(frozen=True)
-class Shard:
+class WorkShard:
     """A part of the work, for one of several machines."""
 
     number: int = 0
@@ -48,7 +48,7 @@ class CrossingEvaluator:
         cases: Sequence[TestCase],
         device: torch.device | str = "cpu",
         threads: int = 0,
-        shard: Shard = Shard(),
+        shard: WorkShard = WorkShard(),
         keeps_motions: bool = False,
         on_part: Callable[[str], object] = lambda what: None,
         workers: Workers = LOCAL,
