@@ -1,6 +1,6 @@
 """Ways to cross terrain side by side in one table, group by group, so that a stopped evaluation goes on where it was.
 
-A group of terrains is a part (`parc.evaluate.result_cache`). WorkShard k of n does groups k, k + n, .. of each row of the table; the
+A group of terrains is a part (`parc.evaluate.result_cache`). Shard k of n does groups k, k + n, .. of each row of the table; the
 parts of all shards in one folder are the whole evaluation, which then measures nothing anew.
 """
 
