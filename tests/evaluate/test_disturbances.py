@@ -21,7 +21,9 @@ def test_pushes_have_their_strength_and_come_at_times_of_their_own() -> None:
     assert float(gaps.min()) >= 0.95 and float(gaps.max()) <= 3.05 and float(gaps.mean()) == pytest.approx(2.0, abs=0.3)
     assert float(found[at].mean(0).norm()) < 0.6, "all directions"
     assert torch.equal(pushes(CASE, 0, what, 600, FPS, seed=1), found[:600]), "a longer run only goes on"
-    for case, run, seed in ((CASE, 1, 1), (OTHER, 0, 1), (CASE, 0, 2)):
+    first = set_case("first", "walks", 0)
+    assert not torch.equal(*(pushes(first, run, what, 3000, FPS, seed=1) for run in (0, 1)))
+    for case, run, seed in ((CASE, 1, 1), (OTHER, 0, 1), (CASE, 0, 2), (first, 0, 1)):
         assert not torch.equal(pushes(case, run, what, 3000, FPS, seed), found)
     assert not pushes(CASE, 0, Disturbance(), 300, FPS, seed=1).any()
 

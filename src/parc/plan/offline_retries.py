@@ -10,7 +10,7 @@ or the same one is tried with other noise.
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -47,24 +47,6 @@ class SearchResult:
     """mean share of the look that candidates survived"""
 
 
-@dataclass(eq=False)
-class _Tally:
-    best: Branch | None = None
-    reached: bool = False
-    remaining: float = float("inf")
-    rounds: int = 0
-    survival: float = 0.0
-    blocked: Counter[Cell] = field(default_factory=Counter)
-
-    def count(self, trial: SearchTry, path: TerrainPath) -> None:
-        """Another try."""
-        self.rounds += trial.rounds
-        self.survival += trial.survival
-        if trial.end is not None and (trial.reached or path.length - trial.end.progress < self.remaining):
-            self.best, self.reached = trial.end, trial.reached
-            self.remaining = 0.0 if trial.reached else path.length - trial.end.progress
-
-
 def search_with_tries(
     generator: Generator,
     stage: RehearsalStage,
@@ -81,23 +63,28 @@ def search_with_tries(
     rng = np.random.default_rng(int(torch.randint(2**31, (), generator=random, device=random.device)))
     graph = NavigationGraph.of(terrain, route.plan.graph) if settings.reroute else None
     start, goal = ends_of(terrain, path)
-    tally, way, attempt = _Tally(), path, 0
-    tree = Tree()
-    while attempt < tries and not tally.reached and (attempt == 0 or time.monotonic() < deadline):
-        attempt += 1
+    way, tree = path, Tree()
+    trials: list[tuple[SearchTry, float]] = []
+    blocked: Counter[Cell] = Counter()
+    while len(trials) < tries and (not trials or (not trials[-1][0].reached and time.monotonic() < deadline)):
+        attempt = len(trials) + 1
         search = Search(generator, stage, terrain, way, settings)
-        told = None if on_round is None else _teller(on_round, attempt, tally.rounds, way)
+        told = None if on_round is None else _teller(on_round, attempt, sum(trial.rounds for trial, _ in trials), way)
         trial = search.run(random, tree, deadline, told)
-        tally.count(trial, way)
+        trials.append((trial, 0.0 if trial.reached or trial.end is None else way.length - trial.end.progress))
         tree = _earlier(trial, 2.0 ** (attempt - 1), from_start=attempt == tries - 1)
         if graph is not None:
-            tally.blocked.update(cells_ahead(terrain, way, 0.0 if trial.end is None else trial.end.progress))
+            blocked.update(cells_ahead(terrain, way, 0.0 if trial.end is None else trial.end.progress))
             here = start if tree.farthest is None else _standing_cell(terrain, tree.farthest)
-            other = _way(terrain, here, goal, rng, route, graph, tally.blocked)
+            other = _way(terrain, here, goal, rng, route, graph, blocked)
             way, tree = (way, tree) if other is None else (other, tree.on_new_path(TOGETHER))
-    simulated = tally.rounds * settings.look * settings.candidates
-    mean = tally.survival / max(tally.rounds, 1)
-    return SearchResult(tally.best, tally.reached, tally.remaining, attempt, tally.rounds, simulated, mean)
+    # The body that arrived, or else the one that came nearest to the goal of all tries.
+    ends = [(trial, left) for trial, left in trials if trial.end is not None]
+    best, remaining = min(ends, key=lambda found: (not found[0].reached, found[1]), default=(trials[-1][0], float("inf")))
+    rounds = sum(trial.rounds for trial, _ in trials)
+    survival = sum(trial.survival for trial, _ in trials) / max(rounds, 1)
+    simulated = rounds * settings.look * settings.candidates
+    return SearchResult(best.end, best.reached, remaining, len(trials), rounds, simulated, survival)
 
 
 def _teller(

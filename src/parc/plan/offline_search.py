@@ -37,8 +37,7 @@ from parc.plan.path_progress import at_goal, walk, worth
 from parc.plan.plan_writing import head_after, write_after, write_new
 from parc.plan.rehearsal_stage import RehearsalStage
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.track.follow.plan_reference import PlanReference
-from parc.track.follow.trace import Snapshot, Trace
+from parc.track.follow.trace import Trace
 
 GAIN = 0.5
 """m of worth (`parc.plan.path_progress`) that count as getting on"""
@@ -191,25 +190,26 @@ class Search:
         parents = [beam[i % len(beam)] for i in range(count)] if beam else []
         # Write, and follow.
         frames = self._continue(parents, random) if beam else write_new(self._first, self._length - 1, random)
-        reference = PlanReference.of(self.stage.follower.anatomy, frames)
-        states = Snapshot.stack([body.last for body in parents]) if beam else None
-        trace = self.stage.follow(self.terrain, states, reference, settings.look)
+        tried = self.stage.rehearse(self.terrain, parents, frames, settings.look)
+        trace = tried.trace
         # How far did they come, and did one arrive?
         came = torch.tensor([body.progress for body in parents] or [0.0] * count, device=self.device)
         walked = walk(self._rows, came, trace.root_pos)
         share = float((trace.survived.float() / settings.look).mean())
-        arrival = self._arrival(trace, walked)
-        if arrival is not None:
-            return [], self._branch(parents, reference, trace, walked, *arrival), share
+        if (arrival := self._arrival(trace, walked)) is not None:
+            row, stop = arrival
+            return [], tried.branch(row, stop, progress=float(walked[row, stop])), share
         # What is good is kept, and judged.
         good = torch.where(trace.survived >= settings.look, settings.look, trace.survived - settings.margin)
         keep = good.clamp_max(settings.commit)
         score = self._score(parents, trace, walked, good, keep)
         order = torch.argsort(score, descending=True).tolist()
         able = [row for row in order if int(keep[row]) >= settings.shortest][: settings.beam * 2]
-        bodies = [self._branch(parents, reference, trace, walked, row, int(keep[row])) for row in able]
-        for row, body in zip(able, bodies, strict=True):
-            body.score = float(score[row])
+        bodies = []
+        for row in able:
+            end = int(keep[row])
+            bodies.append(tried.branch(row, end, progress=float(walked[row, end])))
+            bodies[-1].score = float(score[row])
         return bodies, None, share
 
     @property
@@ -259,9 +259,3 @@ class Search:
             self.stage.value(trace, keep.clamp(0, trace.steps)) if self.settings.value else None,
         )
         return score_futures(ends, self._rows, None, self.settings)
-
-    def _branch(
-        self, parents: list[Branch], reference: PlanReference, trace: Trace, walked: Tensor, row: int, steps: int
-    ) -> Branch:
-        parent = parents[row] if parents else None
-        return Branch.of(trace, reference, row, steps, parent=parent, progress=float(walked[row, steps]))

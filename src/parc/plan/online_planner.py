@@ -223,13 +223,13 @@ class Planner:
 
     def _look_ahead(self, ground: PathOnTerrain, start: Start) -> Branch:
         """What the body does on its own until the plan is due."""
-        trace = self.follow(ground.terrain, start.state, start.reference, max(start.steps, 1), start.frame)
+        trace = self._go_on(ground, start.state, start.reference, max(start.steps, 1), start.frame)
         return Branch.of(trace, start.reference, 0, start.steps, first=start.frame)
 
     def _prolonged(self, ground: PathOnTerrain, branch: Branch, steps: int) -> Branch:
         """A branch that goes on after another's record, with the same reference: who stands goes on standing."""
         at = branch.first + branch.end
-        trace = self.follow(ground.terrain, branch.last, branch.reference, steps, at)
+        trace = self._go_on(ground, branch.last, branch.reference, steps, at)
         value = self._alone.value(trace, steps)
         known = 0.0 if value is None else float(value[0])
         return Branch.of(trace, branch.reference, 0, steps, "pause", branch, at, known)
@@ -237,21 +237,19 @@ class Planner:
     def _try(self, request: Request, parents: list[Branch], kinds: list[Origin], random: torch.Generator) -> list[Branch]:
         """What became of motions written after the parents, or out of nothing."""
         settings, stage, ground = self.settings, self._stage, request.ground
-        rows, states = range(settings.candidates), None
         if parents:
             frames = self.write(ground, parents, kinds, settings.frames, random, request.is_wanted)
-            states = Snapshot.stack([parent.last for parent in parents])
         else:
             runner = self._runner(ground, settings.candidates)
             frames = write_new(runner, settings.frames, random).narrow(0, settings.frames).to(stage.follower.world.device)
-        reference = PlanReference.of(stage.follower.anatomy, frames)
-        trace = self.follow(ground.terrain, states, reference, settings.rehearse, 0, request.is_wanted)
-        value = stage.value(trace, request.commit) if 0 < request.commit <= settings.rehearse else None
-        values = [0.0] * len(rows) if value is None else value.tolist()
+        steps = settings.rehearse
+        tried = stage.rehearse(ground.terrain, parents, frames, steps, SETTLED, FALL, request.is_wanted)
+        value = stage.value(tried.trace, request.commit) if 0 < request.commit <= steps else None
+        values = [0.0] * settings.candidates if value is None else value.tolist()
         if not parents:
-            return [Branch.of(trace, reference, k, request.commit, value=values[k]) for k in rows]
-        ends = [self._end(request, trace, k, kinds[k]) for k in rows]
-        return [Branch.of(trace, reference, k, ends[k], kinds[k], parents[k], value=values[k]) for k in rows]
+            return [tried.branch(k, request.commit, None, values[k]) for k in range(settings.candidates)]
+        ends = [self._end(request, tried.trace, k, kind) for k, kind in enumerate(kinds)]
+        return [tried.branch(k, ends[k], kind, values[k]) for k, kind in enumerate(kinds)]
 
     def _end(self, request: Request, trace: Trace, row: int, origin: Origin) -> int:
         """Steps of a new branch. Who stands safely stands for all of the rehearsal: there is more time to find a way."""
@@ -280,18 +278,9 @@ class Planner:
         progress = paths.advance(torch.full_like(paths.length, ground.progress), places, REACH)
         return write_after(runner, heads, progress, frames, random, is_wanted)
 
-    def follow(
-        self,
-        terrain: Terrain,
-        states: Snapshot | None,
-        reference: PlanReference,
-        steps: int,
-        first: int = 0,
-        is_wanted: Callable[[], bool] = is_always_wanted,
-    ) -> Trace:
-        """What becomes of one body, or of as many as there are candidates, that follow references from a frame on."""
-        stage = self._stage if reference.count == self.settings.candidates else self._alone
-        return stage.follow(terrain, states, reference, steps, first, SETTLED, FALL, is_wanted)
+    def _go_on(self, ground: PathOnTerrain, state: Snapshot, reference: PlanReference, steps: int, first: int) -> Trace:
+        """What one body does that follows its reference from a frame on."""
+        return self._alone.follow(ground.terrain, state, reference, steps, first, SETTLED, FALL)
 
     def _runner(self, ground: PathOnTerrain, count: int) -> PathRunner:
         bank, path = TerrainBatch.stack([ground.terrain]), PathBatch.stack([ground.path])

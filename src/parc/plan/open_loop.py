@@ -25,7 +25,6 @@ from parc.plan.offline_retries import SearchResult
 from parc.plan.path_progress import at_goal, walk
 from parc.plan.rehearsal_stage import RehearsalStage
 from parc.terrain.terrain import Terrain
-from parc.track.follow.plan_reference import PlanReference
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,11 @@ def _attempt(
     if settings.optimise is not None:
         (clip,) = optimise([clip], character, settings.optimise, device)
     frames = FrameState.stack([FrameState.of_motion(clip.motion)]).to(device)
-    reference = PlanReference.of(stage.follower.anatomy, frames)
-    steps = max(reference.length - 1, 1)
-    trace = stage.follow(terrain, None, reference, steps)
+    steps = max(len(clip.motion) - 1, 1)
+    tried = stage.rehearse(terrain, [], frames, steps)
+    trace = tried.trace
     along = PathBatch.stack([path], device=device)
     walked = walk(along, along.start(), trace.root_pos)
     good = int(trace.survived[0])
     there = at_goal(along, trace.root_pos, walked, settings.radius)[0, : good + 1]
-    body = Branch.of(trace, reference, 0, good, progress=float(walked[0, good]))
-    return body, bool(there.any()), steps, good / steps
+    return tried.branch(0, good, progress=float(walked[0, good])), bool(there.any()), steps, good / steps

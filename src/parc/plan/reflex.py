@@ -295,6 +295,7 @@ class Reflex:
             self._plan(group)
         self.bodies.observe()
 
+    @torch.no_grad()
     def push(self, who: Tensor, velocity: Tensor) -> None:
         """A sudden change [N, 3] of the velocity of bodies where `who` [N] is true, m/s; the tracker sees it at once."""
         states = self.bodies.snapshots()

@@ -14,6 +14,7 @@ from parc.plan.online_planner import FALL, PathOnTerrain, Plan, Planner, Planner
 from parc.plan.path_progress import CROUCH, STANDING
 from parc.plan.plan_writing import GivenUp
 from parc.terrain import Terrain
+from parc.track.follow.follower import SETTLED
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.follow.trace import Snapshot
 
@@ -220,7 +221,7 @@ def test_a_trial_is_what_a_follower_does(planner: Planner, first: Plan) -> None:
     leaf = first.best
     copies = FrameState(*(part.repeat_interleave(4, 0) for part in leaf.reference.frames))
     reference = PlanReference.of(planner._stage.follower.anatomy, copies)
-    trial = planner.follow(FLAT, Snapshot.stack([leaf.at(0)] * 4), reference, 12)
+    trial = planner._stage.follow(FLAT, Snapshot.stack([leaf.at(0)] * 4), reference, 12, 0, SETTLED, FALL)
     for k in range(4):
         torch.testing.assert_close(trial.states.qpos[k], leaf.states.qpos, atol=5e-3, rtol=0)
     assert int(trial.survived[0]) == leaf.survived and trial.error.shape == trial.drift.shape == (4, 12)
@@ -235,6 +236,6 @@ def test_who_lies_has_not_survived(planner: Planner, first: Plan) -> None:
     frames.root_pos[:, :, 2] = torch.tensor([[STANDING], [0.15], [STANDING], [STANDING]])
     frames.root_rot[1] = back
     reference = PlanReference.of(planner._stage.follower.anatomy, frames)
-    trial = planner.follow(FLAT, None, reference, 14)
+    trial = planner._stage.follow(FLAT, None, reference, 14, 0, SETTLED, FALL)
     assert int(trial.survived[0]) == 14 and int(trial.survived[1]) < round(30 * FALL.patience)
     assert float(trial.drift[1, : int(trial.survived[1])].max()) < 0.5, "the reference itself was not lost"
