@@ -21,8 +21,8 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
 from parc.evaluate.crossing_summary import GAIT, HUMAN, CrossingRun
-from parc.evaluate.disturbances import Disturbance, believed, pushes
-from parc.evaluate.terrain_sets import TestCase, case_stream
+from parc.evaluate.disturbances import GENERATOR, Disturbance, believed, pushes, run_stream
+from parc.evaluate.terrain_sets import TestCase
 from parc.metrics.body_signals import signals_of
 from parc.metrics.clip_batch import ClipBatch, groups
 from parc.metrics.gait_measures import measure_gait
@@ -36,8 +36,6 @@ from parc.terrain.terrain import TerrainBatch
 
 Method = Literal["reflex", "open-loop", "search"]
 METHODS: tuple[Method, ...] = get_args(Method)
-_NOISE = 13
-"""purpose of random numbers: the generator's"""
 _LOOK_EVERY = {"cpu": 1, "cuda": 15}
 """control steps after which it is asked whether anybody still runs; on a GPU that waits"""
 
@@ -209,5 +207,5 @@ def _measured(runs: list[CrossingRun], clips: Sequence[Clip | None], character: 
 
 
 def _random(models: Models, case: TestCase, test: CrossingTest, run: int) -> torch.Generator:
-    stream = case_stream(case.set_name, case.family, case.index, _NOISE, test.seed, run)
+    stream = run_stream(case, run, GENERATOR, test.seed)
     return torch.Generator(models.generator.device).manual_seed(int(stream.integers(1 << 62)))
