@@ -21,6 +21,7 @@ from parc.evaluate.crossing_summary import EDGES, OUTCOMES, CrossingRun, by_diff
 from parc.evaluate.disturbances import Disturbance
 from parc.evaluate.reflex_measurement import CrossedGroup, CrossingTest, cross_group
 from parc.evaluate.terrain_sets import TestCase, set_case
+from parc.metrics.naturalness import naturalness_of
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models, PlainSettings, TraverseSettings
 from parc.plan.reflex import ReflexSettings
@@ -68,7 +69,9 @@ def test_flat_ground_is_crossed_and_what_was_done_is_told(flat: CrossedGroup) ->
         assert len(clip.motion) == round(30 * run.seconds) + 1
         assert float((clip.motion.root_pos[-1, :2] - AHEAD.goal[:2]).norm()) <= 0.5 + 1e-3
         assert float(clip.motion.root_pos.diff(dim=0).norm(dim=-1).max()) < 0.15, "nothing is taken back"
-        assert run.motion["walk_r"] > 0.5 and (run.climb, run.drop, run.gap) == (0.0, 0.0, 0.0)
+        human = naturalness_of(clip, humanoid())
+        assert {name: run.motion[name] for name in human} == pytest.approx(human, nan_ok=True, rel=1e-3)
+        assert run.motion["human_r"] > 0.5 and (run.climb, run.drop, run.gap) == (0.0, 0.0, 0.0)
     assert len({run.seconds for run in flat.runs}) > 1, "runs are not copies"
 
 
