@@ -3,7 +3,7 @@
 import torch
 
 from parc.character import humanoid
-from parc.generate.repair.leg_ik import bend_legs, legs_of
+from parc.fit.two_bone_ik import bend_legs, legs_of
 from parc.motion.frame_state import FrameState
 
 

@@ -3,11 +3,11 @@ import pytest
 
 from parc.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.held_parts import SIDES
 from parc.mocap.contact.find_contacts import Contacts, Event, find_contacts
 from parc.mocap.contact.support_levels import find_levels, floor_slope
 from parc.mocap.make.make_clip import stand
 from parc.mocap.read.detect_units_and_rate import upright
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.body_landmarks import landmarks_of, landmarks_of_motion
 from parc.mocap.subject.calibrate_subject import Fitted, calibrate, fit_take

@@ -16,8 +16,8 @@ from parc.mocap.read.joint_positions import read_positions
 from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.mocap.subject.body_landmarks import landmarks_of_motion
 from parc.mocap.subject.calibrate_subject import calibrate
-from parc.mocap.subject.fit_clips import FitSettings
 from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.reconstruct_terrain import without_passed
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.terrain.terrain import Terrain

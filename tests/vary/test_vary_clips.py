@@ -9,8 +9,8 @@ from parc.dataset.clip import Clip
 from parc.metrics.clip_batch import ClipBatch
 from parc.mocap.contact.clip_supports import footing_of_clip, supports_of_clip
 from parc.mocap.make.mocap_quality import measure_qualities, measure_quality
-from parc.mocap.subject.fit_clips import FitSettings
 from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
 from parc.motion.motion_edits import sample
 from parc.vary.variation_ranges import Variation

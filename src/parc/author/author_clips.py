@@ -13,7 +13,7 @@ import torch
 
 from parc.author.authored_quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.script_to_draft import draft
-from parc.author.skill_script import Script, Side
+from parc.author.skill_script import Script
 from parc.author.skills.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.skills.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
@@ -23,6 +23,7 @@ from parc.author.solve_motions import Solve, SolveSettings
 from parc.character.character import Character
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
+from parc.fit.held_parts import Side
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.motion.motion import Motion
 

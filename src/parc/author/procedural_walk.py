@@ -18,6 +18,7 @@ from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError
+from parc.fit.two_bone_ik import limb_angles
 from parc.motion.motion import Motion
 from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
@@ -25,6 +26,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class StrollSettings:
+    """How one walks."""
+
     speed: float = 1.0
     """m/s along the path"""
     step: float = 0.5
@@ -164,12 +167,12 @@ def _leg(hip: np.ndarray, ankle: np.ndarray, heading: np.ndarray) -> tuple[np.nd
     """Hip roll, hip pitch and knee angle [T] that put the ankle where it should be; the knee bends backwards."""
     d = ankle - hip
     d = np.concatenate([_turn(-heading, d[:, :2]), d[:, 2:]], 1)
-    length = np.clip(np.linalg.norm(d, axis=1), 0.25, _REACH)
-    knee = np.pi - np.arccos((_THIGH**2 + _SHIN**2 - length**2) / (2 * _THIGH * _SHIN))
+    reach = torch.as_tensor(np.clip(np.linalg.norm(d, axis=1), 0.25, _REACH))
+    ahead, knee = (angle.numpy() for angle in limb_angles(reach, _THIGH, _SHIN))
     roll = np.arctan2(d[:, 1], -d[:, 2])
     down = np.hypot(d[:, 1], d[:, 2])
     lean = np.arctan2(-d[:, 0], down)
-    return roll, lean - np.arcsin(_SHIN * np.sin(knee) / length), knee
+    return roll, lean - ahead, knee
 
 
 def _pose(

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parc.author.skill_script import SIGN, Key, Side, Step
+from parc.author.skill_script import SIGN, Key, Step
+from parc.fit.held_parts import Side
 
 STANDING = 0.862
 """m, height of the pelvis over the ground in a walk"""

@@ -20,7 +20,7 @@ from parc.metrics.clip_batch import ClipBatch
 from parc.mocap.contact.clip_supports import Footing, footing_of_clip
 from parc.mocap.contact.label_touching_bodies import touching_labels
 from parc.mocap.make.mocap_quality import Quality, measure_qualities
-from parc.mocap.subject.fit_clips import FitSettings
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.terrain.random_augmentation import BoxAugmentation, add_random_boxes, height_bounds
 from parc.terrain.terrain import Terrain

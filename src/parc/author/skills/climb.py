@@ -19,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.contact_mechanics import GRAVITY
-from parc.author.skill_script import BACK, SIDES, SIGN, Key, Script, Side, Step, Via, shifted
+from parc.author.skill_script import BACK, SIGN, Key, Script, Step, Via, shifted
 from parc.author.skills.mantle import mantle
 from parc.author.skills.pull_up import pull_up
 from parc.author.walking_footholds import STANDING, Pace, other, trunk_keys, walk
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES, Side
+from parc.metrics.free_flight import GRAVITY
 
 STANDING_REACH = 1.42
 """m, the highest ledge that hands are put on from the ground"""

@@ -8,9 +8,10 @@ import math
 from dataclasses import dataclass
 
 from parc.author import skill_terrain
-from parc.author.skill_script import BACK, SIDES, SIGN, Grip, Key, Script, Step, Via, mirrored, shifted
+from parc.author.skill_script import BACK, SIGN, Grip, Key, Script, Step, Via, mirrored, shifted
 from parc.author.walking_footholds import Pace, trunk_keys, walk
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES
 
 LANDING = 0.84
 """m, height of the pelvis when the feet meet the ground"""

@@ -19,9 +19,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.skill_script import SIDES, SIGN, Key, Script, Side, Step, Via, shifted, turned
+from parc.author.skill_script import SIGN, Key, Script, Step, Via, shifted, turned
 from parc.author.walking_footholds import Pace, other, trunk_keys, walk
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES, Side
+from parc.metrics.free_flight import GRAVITY
 from parc.terrain.terrain import CELL
 
 JumpStyle = Literal["step", "leap", "jump"]
@@ -29,7 +31,6 @@ HEIGHTS: dict[JumpStyle, tuple[float, float]] = {"step": (-0.2, 0.7), "leap": (-
 """m down that each is for; below 0 is up"""
 WIDEST = 5
 """cells of a ditch"""
-_GRAVITY = 9.81
 _LEG = 0.865
 """m, from the hips to the sole of a leg that is about to land"""
 _TUCK = 0.45
@@ -100,12 +101,12 @@ class _Flight(NamedTuple):
     """m that the pelvis is over this foot"""
 
     def at(self, t: float) -> tuple[float, float]:
-        return self.start[0] + self.speed[0] * t, self.start[1] + self.speed[1] * t - 0.5 * _GRAVITY * t * t
+        return self.start[0] + self.speed[0] * t, self.start[1] + self.speed[1] * t - 0.5 * GRAVITY * t * t
 
     @property
     def impact(self) -> float:
         """m/s downwards when the foot lands"""
-        return _GRAVITY * self.time - self.speed[1]
+        return GRAVITY * self.time - self.speed[1]
 
     @property
     def bend(self) -> float:
@@ -213,9 +214,9 @@ def _flight(make: ForwardJump, start: tuple[float, float], along: float, up: flo
     while True:
         reach = 0.10 + (0.10 if make.style == "step" else 0.12) * along
         low = math.sqrt(leg**2 - reach**2)
-        high_enough = start[1] - low - (_CLEARANCE if make.height < 0 else 0.0) + max(up, 0.0) ** 2 / (2 * _GRAVITY) >= 0
+        high_enough = start[1] - low - (_CLEARANCE if make.height < 0 else 0.0) + max(up, 0.0) ** 2 / (2 * GRAVITY) >= 0
         if high_enough:
-            time = (up + math.sqrt(up**2 + 2 * _GRAVITY * (start[1] - low))) / _GRAVITY
+            time = (up + math.sqrt(up**2 + 2 * GRAVITY * (start[1] - low))) / GRAVITY
             if along * time + reach >= need:
                 return _Flight(start, (along, up), time, reach, low)
         up, along = min(up + 0.05, _FASTEST_UP), along + 0.01

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.skill_script import BACK, SIGN, Key, Script, Side, Step, Via, shifted
+from parc.author.skill_script import BACK, SIGN, Key, Script, Step, Via, shifted
 from parc.author.skills.mantle import mantle
 from parc.author.walking_footholds import Pace, other, trunk_keys, walk
 from parc.errors import SettingsError
+from parc.fit.held_parts import Side
 from parc.terrain.terrain import CELL
 
 

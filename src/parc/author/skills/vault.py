@@ -11,9 +11,10 @@ from typing import Literal
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.skill_script import SIDES, SIGN, Grip, Key, Script, Side, Step, Via, shifted
+from parc.author.skill_script import SIGN, Grip, Key, Script, Step, Via, shifted
 from parc.author.walking_footholds import Pace, other, trunk_keys, walk
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES, Side
 
 Style = Literal["step", "kong"]
 DEPTH = 0.4

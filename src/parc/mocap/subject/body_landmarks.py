@@ -13,7 +13,8 @@ from scipy import interpolate, ndimage
 from parc.character import rotation
 from parc.character.character import Character
 from parc.errors import MotionError
-from parc.mocap.read.joint_naming import SIDES, find_places
+from parc.fit.held_parts import SIDES
+from parc.mocap.read.joint_naming import find_places
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.motion.motion import Motion
@@ -25,6 +26,8 @@ PALM = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
+    """Tracks of a recorded body's places."""
+
     name: str
     at: Mapping[str, Track]
     """[T, 3] of each place, m"""
@@ -41,13 +44,12 @@ class Landmarks:
         return place in self.at
 
     def moved(self, change: Callable[[Track], Track]) -> "Landmarks":
+        """With every track changed."""
         return replace(self, at={place: change(track) for place, track in self.at.items()})
 
     def turned(self, angle: float) -> "Landmarks":
         """About the vertical through the origin."""
-        c, s = np.cos(angle), np.sin(angle)
-        matrix = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return self.moved(lambda track: track @ matrix.T)
+        return self.moved(lambda track: track @ yaw_matrix(angle).T)
 
     def resampled(self, fps: float, smoothing: float = 0.35) -> "Landmarks":
         """At another rate; frames of the old rate are first averaged with a Gaussian of `smoothing` new frames where there are
@@ -65,6 +67,12 @@ class Landmarks:
             return interpolate.CubicSpline(times, track, axis=0)(at)
 
         return replace(self.moved(resample), fps=fps)
+
+
+def yaw_matrix(angle: float) -> Track:
+    """[3, 3], a turn about the vertical."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def landmarks_of(source: SourceMotion, naming: Mapping[str, str] | None = None) -> Landmarks:

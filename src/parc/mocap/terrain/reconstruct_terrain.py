@@ -11,7 +11,7 @@ nearest cell with one, lowered to the next level under the swept space. Takes on
 The swept space is kept as the lowest height that any surface point had over each square of 5 cm.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -31,6 +31,8 @@ _FINE = 0.05
 
 @dataclass(frozen=True)
 class ReconstructSettings:
+    """How the grid is searched for and filled."""
+
     cell: float = CELL
     """m"""
     margin: float = 2.0
@@ -53,6 +55,8 @@ class ReconstructSettings:
 
 @dataclass(frozen=True, eq=False)
 class ReconstructedTerrain:
+    """What was found, and how the motion must be turned for it."""
+
     terrain: Terrain
     yaw: float
     """rad by which the motion must be turned about the vertical through the origin to stand on it"""
@@ -156,9 +160,7 @@ def without_passed(
         near = tree.query_ball_point(held.event.centre[:2], _FINE) if held.event.part == "hand" else []
         return not near or swept[near, 2].min() > held.level - settings.passed
 
-    held = tuple(h for h in supports.held if real(h))
-    contacts = replace(supports.contacts, events=tuple(h.event for h in held))
-    return Supports(contacts, held, tuple(sorted({h.level for h in held})))
+    return Supports.of(supports.frames, filter(real, supports.held))
 
 
 def swept_space(motion: Motion, character: Character) -> Array:

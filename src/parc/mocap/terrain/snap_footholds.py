@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FootingSettings:
+    """How far footholds are moved, and what for."""
+
     reach: float = 0.28
     """m, farthest shift"""
     step: float = 0.04
@@ -64,14 +66,7 @@ def stances(held: tuple[Held, ...]) -> list[list[int]]:
         for group in groups:
             other = held[group[-1]]
             o = other.event
-            if (
-                e.part != "hand"
-                and o.part != "hand"
-                and e.side == o.side
-                and other.level == h.level
-                and o.start < e.stop
-                and e.start < o.stop
-            ):
+            if "hand" not in (e.part, o.part) and (e.side, h.level) == (o.side, other.level) and e.meets(o):
                 group.append(i)
                 break
         else:
