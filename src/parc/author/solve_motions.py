@@ -25,7 +25,7 @@ from parc.fit.contact_mechanics import Effort, MechanicsSettings
 from parc.fit.held_parts import SIDES, part_bodies, part_points
 from parc.fit.penalty_terms import bone_directions, frame_mean, held_apart, second_difference
 from parc.fit.unknowns import Unknowns, pad
-from parc.fit.watched_depth import SelfDepth, TerrainDepth
+from parc.fit.watched_depth import TerrainDepth, TightFrames
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.motion.motion import Motion
 
@@ -40,7 +40,7 @@ FOREARM = -0.018
 SELF_MARGIN = 0.005
 """m that bodies keep from each other"""
 SELF_NEAR, SELF_RENEW = 0.03, 10
-"""m between bodies within which they are watched; and steps between choices of these"""
+"""m: only frames with bodies nearer than this to each other are looked at; and steps between choices of these frames"""
 SOFT = 0.004
 """m under which a depth counts by its square"""
 
@@ -104,7 +104,6 @@ class Solve:
         self.drafts, self.character, self.settings = drafts, character, settings
         self.efforts: list[Effort] = []
         anatomy = Anatomy.of(character)
-        rows = {"device": device}
 
         # unknowns: the change against the drafts, and a force for each held part, at first an equal share of the weight
         self.unknowns = Unknowns.of(character, [d.start for d in drafts], device, KNOTS)
@@ -119,27 +118,27 @@ class Solve:
         self.solver = AdamSolver(self._loss, groups, betas=(0.9, 0.99))
 
         # the body: joint ranges, masses, motors, parts that are held
-        self.lower = torch.tensor([x for b in character.bodies for x in b.joint.lower], **rows)
-        self.upper = torch.tensor([x for b in character.bodies for x in b.joint.upper], **rows)
-        self.hinge = torch.tensor([b.joint.is_hinge for b in character.bodies for _ in b.joint.axes], **rows)
+        self.lower = torch.tensor([x for b in character.bodies for x in b.joint.lower], device=device)
+        self.upper = torch.tensor([x for b in character.bodies for x in b.joint.upper], device=device)
+        self.hinge = torch.tensor([b.joint.is_hinge for b in character.bodies for _ in b.joint.axes], device=device)
         self.first_dof = joints_to_dof(character, self.unknowns.joint_rot)
         self.masses = mechanics.point_masses(character, device)
         self.motors = mechanics.joint_motors(character, device)
-        self.part_body = torch.tensor(part_bodies(character), **rows)
-        self.part_local = part_points(torch.as_tensor(anatomy.sole, **rows).float())
+        self.part_body = torch.tensor(part_bodies(character), device=device)
+        self.part_local = part_points(torch.as_tensor(anatomy.sole, device=device).float())
 
         # what it may not be inside of
         margin = torch.full((len(character),), MARGIN)
         margin[list(character.key_bodies)] = 0.0
         margin[[anatomy.body[f"{side}_elbow"] for side in SIDES]] = FOREARM
         self.ground = TerrainDepth(character, [d.script.terrain for d in drafts], self.valid, NEAR, RENEW, SOFT, margin)
-        self.inside = SelfDepth(character, self.valid, SELF_NEAR, SELF_RENEW, SOFT, SELF_MARGIN)
+        self.inside = TightFrames(character, self.valid, SELF_NEAR, SELF_RENEW, SOFT, SELF_MARGIN)
 
         # what the drafts look like
-        self.feet = torch.tensor(character.feet, **rows)
-        self.trunk = torch.tensor(anatomy.trunk(character), **rows)
+        self.feet = torch.tensor(character.feet, device=device)
+        self.trunk = torch.tensor(anatomy.trunk(character), device=device)
         bones = [(anatomy.body[a], anatomy.body[b]) for limb in anatomy.limbs for a, b in pairwise(limb)]
-        self.bones = torch.tensor(bones, **rows).T
+        self.bones = torch.tensor(bones, device=device).T
         with torch.no_grad():
             source = self.unknowns
             wanted = _with_matrices(forward_kinematics(character, source.root_pos, source.root_rot, source.joint_rot))

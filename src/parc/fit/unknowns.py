@@ -18,7 +18,7 @@ from parc.character.character import Character
 from parc.motion.motion import Motion
 
 
-class Posed(Protocol):
+class HasPoses(Protocol):
     """A motion, or whatever else has its poses."""
 
     @property
@@ -40,20 +40,20 @@ class Unknowns:
         """Source poses [N, T, 3], [N, T, 4] and [N, T, B-1, 4]; splines with knots every `knots` frames."""
         self.character, self.root_pos, self.root_rot, self.joint_rot = character, root_pos, root_rot, joint_rot
         n, t = root_pos.shape[:2]
-        kind = {"device": root_pos.device, "dtype": root_pos.dtype}
         width = 6 + character.num_dof
-        self.change = torch.zeros(n, t, width, requires_grad=True, **kind)
-        self._splines = [splines(t, every).to(**kind) for every in knots]
-        self._waves = [torch.zeros(n, s.shape[1], width, requires_grad=True, **kind) for s in self._splines]
+        self.change = root_pos.new_zeros(n, t, width).requires_grad_()
+        self._splines = [splines(t, every).to(root_pos) for every in knots]
+        self._waves = [root_pos.new_zeros(n, s.shape[1], width).requires_grad_() for s in self._splines]
         self._spread = dof_to_turns(character, root_pos.device, root_pos.dtype)
 
     @classmethod
     def of(
-        cls, character: Character, starts: Sequence[Posed], device: torch.device | str, knots: Sequence[int] = ()
+        cls, character: Character, starts: Sequence[HasPoses], device: torch.device | str, knots: Sequence[int] = ()
     ) -> "Unknowns":
         """Against starts of different lengths."""
-        poses = ([s.root_pos for s in starts], [s.root_rot for s in starts], [s.joint_rot for s in starts])
-        return cls(character, *(pad(part).to(device) for part in poses), knots=knots)
+        root_pos = pad([s.root_pos for s in starts]).to(device)
+        root_rot = pad([s.root_rot for s in starts]).to(device)
+        return cls(character, root_pos, root_rot, pad([s.joint_rot for s in starts]).to(device), knots)
 
     @property
     def parameters(self) -> list[Tensor]:

@@ -13,8 +13,8 @@ from parc.character import rotation
 from parc.character.body_surface import surface_points, world_points
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.character.self_distance import NearPairs
-from parc.fit.penalty_terms import soft_distance
+from parc.character.self_distance import NearPairs, self_depth
+from parc.fit.penalty_terms import frame_mean, soft_distance
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.terrain.terrain_distance import signed_distance_local
 
@@ -91,7 +91,7 @@ class TerrainDepth:
 
 
 class SelfDepth:
-    """Depth of the body's shapes in each other, soft and watched."""
+    """Depth of the body's shapes in each other, soft and watched shape by shape."""
 
     def __init__(self, character: Character, valid: Tensor, near: float, renew: int, soft: float, margin: float) -> None:
         """As `TerrainDepth`; bodies keep `margin` (m) from each other."""
@@ -107,3 +107,25 @@ class SelfDepth:
         n, t = self.valid.shape
         depth = soft_distance((self.watched.depth(pose) + self.margin).clamp_min(0), self.soft)
         return depth.new_zeros(n).index_add(0, self.watched.frame // t, depth) / self.valid.sum(1).clamp_min(1)
+
+
+class TightFrames:
+    """Depth of pairs of bodies in each other, a pair's deepest shapes alone, soft; frames with near bodies are watched."""
+
+    def __init__(self, character: Character, valid: Tensor, near: float, renew: int, soft: float, margin: float) -> None:
+        """As `SelfDepth`."""
+        self.character, self.valid, self.near, self.renew, self.soft, self.margin = character, valid, near, renew, soft, margin
+        self.steps = 0
+        self.tight = torch.zeros(0, dtype=torch.long, device=valid.device)
+
+    def __call__(self, pose: BodyPose) -> Tensor:
+        """Sum of depths over pairs, mean over frames, [N], m; rotations as quaternions or matrices."""
+        frames = BodyPose(pose.pos.flatten(0, 1), pose.rot.flatten(0, 1))
+        if self.steps % self.renew == 0:
+            with torch.no_grad():
+                near = (self_depth(self.character, frames) > -self.near).any(-1)
+                self.tight = (near & self.valid.flatten().bool()).nonzero().squeeze(-1)
+        self.steps += 1
+        chosen = BodyPose(*(part.index_select(0, self.tight) for part in frames))
+        depth = soft_distance((self_depth(self.character, chosen) + self.margin).clamp_min(0), self.soft).sum(-1)
+        return frame_mean(depth.new_zeros(len(frames.pos)).index_add(0, self.tight, depth).view_as(self.valid), self.valid)

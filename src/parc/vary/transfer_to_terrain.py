@@ -128,8 +128,8 @@ def carry(
     trunk[:, 2] += pushing
     for end in ends.values():
         end[:, 2] += falling
-    places = [place for limb in anatomy.limbs for place in limb]
-    at = {place: body[:, anatomy.body[place]] + shift_of_place(place, trunk, ends) for place in places}
+    joints = [joint for limb in anatomy.limbs for joint in limb]
+    at = {joint: body[:, anatomy.body[joint]] + shift_of_place(joint, trunk, ends) for joint in joints}
 
     # bodies turn with the way, feet with the ground they stand on
     yaw = np.tile(route.turn[:, None], (1, len(character)))

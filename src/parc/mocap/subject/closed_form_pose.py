@@ -138,9 +138,9 @@ def _limb(
     a = unit(trust * unit(normal) + (1 - trust) * carried)
     a = np.where((a * carried).sum(-1, keepdims=True) < -0.5, carried, a)
     way = torch.as_tensor(marks[end] - root - _origin(character, world, bodies[0]))
-    lengths = (float(np.linalg.norm(bone)) for bone in bones)
+    upper_length, lower_length = (float(np.linalg.norm(bone)) for bone in bones)
     towards = torch.linalg.cross(way, torch.as_tensor(sign * a))
-    both = limb_bones(way, towards, *lengths, nearest=0.02, straight=0.999)
+    both = limb_bones(way, towards, upper_length, lower_length, nearest=0.02, straight=0.999)
     for body, rest, bone in zip(bodies, (rest_upper, rest_lower), both, strict=False):
         world[:, body] = _aligned(rest, axis, unit(bone.numpy()), a)
     world[:, bodies[2]] = world[:, bodies[1]]

@@ -20,7 +20,7 @@ from parc.character.kinematics import BodyPose, forward_kinematics
 from parc.fit.adam_solver import AdamSolver
 from parc.fit.held_parts import SIDES
 from parc.fit.penalty_terms import bone_directions, difference, frame_mean, second_difference, third_difference
-from parc.fit.unknowns import Posed, Unknowns, pad
+from parc.fit.unknowns import HasPoses, Unknowns, pad
 from parc.fit.watched_depth import SelfDepth
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.closed_form_pose import StartPose, start_pose
@@ -118,7 +118,7 @@ ExtraTerms = Callable[[BodyPose], Tensor]
 class LandmarkFit:
     """Clips that start from poses and are bent towards goals."""
 
-    def __init__(self, character: Character, starts: Sequence[Posed], goals: Goals, settings: FitSettings) -> None:
+    def __init__(self, character: Character, starts: Sequence[HasPoses], goals: Goals, settings: FitSettings) -> None:
         self.character, self.goals, self.settings = character, goals, settings
         self.unknowns = Unknowns.of(character, starts, goals.place.device)
         self.self_depth = SelfDepth(character, goals.valid, settings.near, settings.renew, SELF_MARGIN, SELF_MARGIN)

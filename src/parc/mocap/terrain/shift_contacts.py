@@ -34,7 +34,7 @@ class WarpSettings:
     """s after which a free hand follows the trunk alone"""
 
 
-LIMBS = tuple((side, limb) for side in SIDES for limb in ("foot", "hand"))
+LIMBS: tuple[tuple[str, str], ...] = tuple((side, limb) for side in SIDES for limb in ("foot", "hand"))
 Tracks = dict[tuple[str, str], Array]
 """[T, C] of each limb: x, y, z and whatever else its end is moved by"""
 Touching = dict[tuple[str, str], NDArray[np.bool_]]
