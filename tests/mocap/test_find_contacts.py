@@ -3,7 +3,7 @@ import pytest
 
 from parc.character import Character
 from parc.dataset.clip import Clip
-from parc.fit.held_parts import PARTS
+from parc.fit.held_parts import PARTS, held_labels
 from parc.mocap.contact.find_contacts import Contacts, Event, find_contacts
 from parc.mocap.contact.support_levels import find_levels, floor_slope
 from parc.mocap.make.make_clip import stand

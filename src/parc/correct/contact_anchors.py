@@ -22,6 +22,8 @@ NEAR_TOP = 0.25
 
 
 class Anchors(NamedTuple):
+    """Where K bodies are held, and by which point."""
+
     point: Tensor
     """[N, T, K] index of the held surface point, any value where nothing is held"""
     place: Tensor

@@ -21,16 +21,16 @@ from parc.dataset.clip import Clip
 from parc.fit.held_parts import SIDES
 from parc.mocap.contact.clip_supports import Footing, retimed_supports
 from parc.mocap.contact.support_levels import Held, Supports
-from parc.mocap.subject.body_landmarks import Landmarks
+from parc.mocap.subject.body_landmarks import Landmarks, turned_xy
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.closed_form_pose import StartPose
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.mocap.terrain.shift_contacts import WarpSettings, follow_contacts, limb_tracks, shift_of_place
-from parc.mocap.terrain.snap_footholds import FootingSettings, settle
+from parc.mocap.terrain.snap_footholds import FootingSettings, heights_under, settle
 from parc.motion.motion import Motion
 from parc.motion.motion_edits import sample
 from parc.terrain.terrain import Terrain
-from parc.vary.bent_route import BentRoute, turned
+from parc.vary.bent_route import BentRoute
 from parc.vary.retime_flights import ballistic_shift, flight_factor, new_times
 from parc.vary.variation_ranges import Variation
 from parc.vary.varied_terrain import Footholds, GroundSettings, varied_ground
@@ -226,7 +226,7 @@ def _footholds(supports: Supports, route: BentRoute, variation: Variation, groun
         centre = e.centre[:2]
         place = route.place(centre, np.array(frame))
         level = float(variation.height(np.array(h.level), ground) + lift[frame])
-        xy = place + turned(e.points[..., :2] - centre, route.turn[frame])
+        xy = place + turned_xy(e.points[..., :2] - centre, route.turn[frame])
         z = e.points[..., 2:] + (level - h.level)
         held.append(Held(e.moved(np.concatenate([xy, z], -1)), level))
         frames.append(frame)
@@ -242,7 +242,7 @@ def _limb_shifts(
         e = old.event
         end = anatomy.body[f"{e.side}_{'wrist' if e.part == 'hand' else 'ankle'}"]
         span, angle = slice(e.start, e.stop), route.turn[frame]
-        xy = new.event.centre[:2] + turned(pos[span, end, :2] - e.centre[:2], angle) - body[span, end, :2]
+        xy = new.event.centre[:2] + turned_xy(pos[span, end, :2] - e.centre[:2], angle) - body[span, end, :2]
         lift = np.full(e.stop - e.start, new.event.height - e.height)
         shifts.append(np.column_stack([xy, lift, angle - route.turn[span]]))
     return shifts
@@ -250,7 +250,7 @@ def _limb_shifts(
 
 def _lying(clip: Clip, motion: Motion, variation: Variation, ground: float, lift: Array) -> tuple[Array, NDArray[np.bool_]]:
     """How far the ground under the root goes up [T], and where something touches it [T], be it the back in a roll."""
-    under = clip.terrain.height_at(motion.root_pos[:, :2]).double().numpy()
+    under = heights_under(clip.terrain, motion.root_pos[:, :2])
     return variation.height(under, ground) - under + lift, (motion.contacts > 0.5).any(1).numpy()
 
 
@@ -262,7 +262,7 @@ def _conflict(supports: Supports, terrain: Terrain, settings: FootingSettings) -
     for h in supports.held:
         frames = h.event.stop - h.event.start
         points = np.concatenate([h.event.centre[None, :2], np.median(h.event.points, axis=0)[:, :2]])
-        above = terrain.height_at(torch.as_tensor(points).float()).double().numpy() - h.level
+        above = heights_under(terrain, points) - h.level
         wrong += frames * bool(abs(above[0]) > settings.same or above.max() > settings.same)
         total += frames
     return 100 * wrong / total

@@ -30,6 +30,8 @@ from parc.vary.variation_ranges import Variation, VariationRanges
 
 @dataclass(frozen=True)
 class VarySettings:
+    """Of the way from a clip to its variation."""
+
     carry: CarrySettings = CarrySettings()
     refine: RefineSettings = field(
         default_factory=lambda: RefineSettings(fit=FitSettings(iterations=80, foot_turn=0.02), near=0.1, renew=20)
@@ -94,6 +96,7 @@ def fit_carried(
     settings: VarySettings = VarySettings(),
     device: torch.device | str = "cpu",
 ) -> list[tuple[Clip, Quality]]:
+    """What was carried to new terrain (`carry_well`), fitted there side by side; clip i is the source of carried[i]."""
     most = settings.together or (2000 if torch.device(device).type == "cpu" else 60000)
     results: dict[int, tuple[Clip, Quality]] = {}
     for rows in _groups([len(c.motion) for c in carried], most):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import ndimage
 
@@ -23,6 +22,7 @@ from parc.mocap.contact.find_contacts import Event
 from parc.mocap.contact.support_levels import Held, Supports
 from parc.mocap.read.detect_units_and_rate import vertical_acceleration
 from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.terrain.snap_footholds import heights_under
 
 Array = NDArray[np.float64]
 _TOUCH = 0.02
@@ -125,7 +125,7 @@ def supports_of_clip(clip: Clip, character: Character) -> Supports:
     for side in SIDES:
         foot, hand = anatomy.body[f"{side}_ankle"], anatomy.body[f"{side}_wrist"]
         corners = pos[:, foot, None] + np.einsum("tij,cj->tci", turns[:, foot], anatomy.sole)
-        below = clip.terrain.height_at(torch.as_tensor(corners[..., :2]).float()).double().numpy()
+        below = heights_under(clip.terrain, corners[..., :2])
         near = corners[..., 2] - below < _TOUCH
         label = clip.motion.contacts[:, foot].numpy() > 0.5
         held += _held(clip, side, "heel", label & near[:, :2].any(1), corners[:, :2])
@@ -139,7 +139,7 @@ def _held(clip: Clip, side: Side, part: Part, mask: NDArray[np.bool_], points: A
     found = []
     for (span,) in ndimage.find_objects(ndimage.label(mask)[0]):
         event = Event(side, part, span.start, span.stop, points[span])
-        level = float(clip.terrain.height_at(torch.as_tensor(event.centre[:2]).float()))
+        level = float(heights_under(clip.terrain, event.centre[:2]))
         found.append(Held(event, level if abs(level - event.height) < _SAME else event.height))
     return found
 

@@ -69,6 +69,13 @@ class Landmarks:
         return replace(self.moved(resample), fps=fps)
 
 
+def turned_xy(xy: Track, angle: Track | float) -> Track:
+    """Vectors [..., 2] of the plane turned by angles [...], rad."""
+    c, s = np.cos(angle), np.sin(angle)
+    x, y = xy[..., 0], xy[..., 1]
+    return np.stack([c * x - s * y, s * x + c * y], -1)
+
+
 def yaw_matrix(angle: float) -> Track:
     """[3, 3], a turn about the vertical."""
     c, s = np.cos(angle), np.sin(angle)

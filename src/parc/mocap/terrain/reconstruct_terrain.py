@@ -21,6 +21,7 @@ from scipy import spatial
 from parc.character.body_surface import surface_points, world_points
 from parc.character.character import Character
 from parc.mocap.contact.support_levels import Held, Supports
+from parc.mocap.subject.body_landmarks import turned_xy
 from parc.motion.motion import Motion
 from parc.terrain.terrain import CELL, Terrain
 
@@ -88,8 +89,7 @@ class _Grid:
         self, votes: _Votes, swept: Array, levels: Array, yaw: float, phase: tuple[float, float], settings: ReconstructSettings
     ):
         cell = settings.cell
-        turn = _turn(yaw)
-        vote_xy, swept_xy = votes.xy @ turn.T, swept[:, :2] @ turn.T
+        vote_xy, swept_xy = turned_xy(votes.xy, yaw), turned_xy(swept[:, :2], yaw)
         low = swept_xy.min(0) - settings.margin
         self.min_point = np.floor((low - phase) / cell) * cell + phase
         self.size = np.ceil((swept_xy.max(0) + settings.margin - self.min_point) / cell).astype(int) + 1
@@ -175,8 +175,3 @@ def swept_space(motion: Motion, character: Character) -> Array:
     np.minimum.at(height, inverse, points[:, 2])
     i, j = np.divmod(unique, width)
     return np.stack([(i + low[0] + 0.5) * _FINE, (j + low[1] + 0.5) * _FINE, height], -1)
-
-
-def _turn(yaw: float) -> Array:
-    c, s = np.cos(yaw), np.sin(yaw)
-    return np.array([[c, -s], [s, c]])

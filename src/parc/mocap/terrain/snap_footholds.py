@@ -45,7 +45,7 @@ def settle(supports: Supports, terrain: Terrain, settings: FootingSettings = Foo
         points = np.concatenate([np.median(supports.held[i].event.points, axis=0)[:, :2] for i in group])
         edge = settings.inset * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
         spread = (points[:, None] + edge).reshape(-1, 2)
-        ground = terrain.height_at(torch.as_tensor(tries[:, None] + spread).float()).double().numpy()
+        ground = heights_under(terrain, tries[:, None] + spread)
         level = supports.held[group[0]].level
         cost = (
             np.linalg.norm(tries, axis=-1)
@@ -56,6 +56,11 @@ def settle(supports: Supports, terrain: Terrain, settings: FootingSettings = Foo
         for i in group:
             shifts[i] = np.array([*best, supports.held[i].level - supports.held[i].event.height])
     return shifts
+
+
+def heights_under(terrain: Terrain, xy: Array | torch.Tensor) -> Array:
+    """m, of the terrain at places [..., 2]."""
+    return terrain.height_at(torch.as_tensor(xy).float()).double().numpy()
 
 
 def stances(held: tuple[Held, ...]) -> list[list[int]]:
