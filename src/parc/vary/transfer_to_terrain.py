@@ -145,7 +145,7 @@ def carry(
     flying = np.zeros(len(motion), bool)
     for a, b in footing.flights:
         flying[a:b] = True
-    goals = Landmarks(clip.name, at, motion.fps, clip.name)
+    goals = Landmarks(clip.name, at, motion.fps)
     return Carried(variation, start, goals, turns, supports, terrain, flying, _conflict(supports, terrain, settings.footing))
 
 

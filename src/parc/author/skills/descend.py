@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from parc.author import skill_terrain
 from parc.author.skill_script import BACK, SIGN, Grip, Key, Script, Step, Via, mirrored, shifted
-from parc.author.walking_footholds import Pace, trunk_keys, walk
+from parc.author.walking_footholds import Pace, trunk_keys, walk, walk_up
 from parc.errors import SettingsError
 from parc.fit.held_parts import SIDES
+from parc.metrics.free_flight import GRAVITY
 
 LANDING = 0.84
 """m, height of the pelvis when the feet meet the ground"""
@@ -22,6 +23,8 @@ _TURN = math.pi
 
 @dataclass(frozen=True)
 class Descend:
+    """One way down a ledge, backwards."""
+
     height: float = 1.4
     """m"""
     drops: bool = False
@@ -45,12 +48,11 @@ class Descend:
 
 
 def descend(name: str, make: Descend = Descend()) -> Script:
+    """Of skill `hang_drop` or `climb_down`."""
     h, q = make.height, make.tempo
     drops = make.drops or h - LONGEST_HANG > LANDING
     pace, pace_on = Pace(make.speed), Pace(make.leave)
-    before = walk(
-        "left", -0.52, (0.78, 0.0), math.ceil(make.approach / pace.time) + 4, pace, h, _TURN + make.heading, backwards=True
-    )
+    before = walk_up("left", -0.52, 0.78, make.approach, pace, h, _TURN + make.heading)
     left_up = Step("left", 0.52, 1.72, (0.21, 0.12, h), 2 * _TURN - 0.35, 0.55, 1.60)
     right_round = Step("right", 0.0, 0.86, (0.42, 0.02, h), _TURN + 1.05, 0.04, 0.66)
     right_up = Step("right", 1.14, 2.22 * q + 0.1, (0.17, -0.13, h), 2 * _TURN, 1.16, 2.10 * q + 0.1)
@@ -83,7 +85,7 @@ def descend(name: str, make: Descend = Descend()) -> Script:
     ]
     fall = low - LANDING if drops else 0.0
     release = lowered
-    land = lowered + math.sqrt(2 * fall / 9.81) + (0.04 if drops else -0.06)
+    land = lowered + math.sqrt(2 * fall / GRAVITY) + (0.04 if drops else -0.06)
     if drops:
         keys.append(Key(land, -0.42, 0.0, LANDING, 0.08, 0.18))
         steps.append(Step("right", lowered - 0.40 * q, release + 0.02, (0.0, -0.12, low - 0.60), 2 * _TURN, toe_only=True,

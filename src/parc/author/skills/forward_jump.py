@@ -20,7 +20,7 @@ import numpy as np
 
 from parc.author import skill_terrain
 from parc.author.skill_script import SIGN, Key, Script, Step, Via, shifted, turned
-from parc.author.walking_footholds import Pace, other, trunk_keys, walk
+from parc.author.walking_footholds import Pace, other, trunk_keys, walk, walk_up
 from parc.errors import SettingsError
 from parc.fit.held_parts import SIDES, Side
 from parc.metrics.free_flight import GRAVITY
@@ -47,6 +47,8 @@ _AFTER = 1.7
 
 @dataclass(frozen=True)
 class ForwardJump:
+    """One way from a level to another."""
+
     height: float = 0.8
     """m of the edge over the ground of the landing; below 0 it is jumped up"""
     style: JumpStyle = "leap"
@@ -81,6 +83,7 @@ class ForwardJump:
 
     @property
     def skill(self) -> str:
+        """What people call it."""
         if self.gap and abs(self.height) < 0.3:
             return "gap_jump"
         if self.height < 0:
@@ -136,7 +139,7 @@ def forward_jump(name: str, make: ForwardJump = ForwardJump()) -> Script:
         grips=[],
         keys=[*trunk_keys(before, Pace(make.speed), make.height), *keys, *flying, *landing_keys],
         vias=[*_free_feet(make, flight), *_balancing_hands(make, flight)],
-        brisk=float(np.clip((make.speed - 1.4) / 1.4, 0, 1)),
+        brisk=Pace(make.speed).brisk,
         parameters={"height": make.height, "speed": make.speed, "gap": make.gap * CELL, "heading": make.heading},
     )
     return shifted(turned(script, make.heading), -begin)
@@ -173,7 +176,7 @@ def _from_one_foot(make: ForwardJump) -> Takeoff:
     flight = _flight(make, (plant + ahead, h + z), 0.96 * v, w)
     place = (plant, SIGN[last] * pace.width, h)
     steps = [Step(last, -stance, 0.0, place, 0.0, -0.88 * stance, -0.42 * stance)]
-    before = walk(first, -stance - pace.time, (plant - pace.length, 0.0), _count(make), pace, h, backwards=True)
+    before = walk_up(first, -stance - pace.time, plant - pace.length, make.approach + 0.5, pace, h)
     lean = 0.04 + 0.05 * v
     keys = [
         Key(-0.55 * stance, plant - 0.03, 0.0, h + (pace.height + z + 0.03) / 2, 0.5 * lean, lean, 0.0),
@@ -191,7 +194,7 @@ def _gathered(make: ForwardJump) -> Takeoff:
         Step(first, -0.78, 0.0, (plant[first] - 0.02, SIGN[first] * 0.11, h), 0.0, -0.72, -0.16),
         Step(last, -0.44, 0.0, (plant[last], SIGN[last] * 0.11, h), 0.0, -0.40, -0.15),
     ]
-    before = walk(last, -0.78 - 0.46, (plant[first] - 0.50, 0.0), _count(make), pace, h, backwards=True)
+    before = walk_up(last, -0.78 - 0.46, plant[first] - 0.50, make.approach + 0.5, pace, h)
     off = min(before[-1].stop, -0.74)
     before[-1] = replace(before[-1], stop=off, lift=off - 0.24)
     along = 0.75 + 0.25 * make.speed
@@ -326,10 +329,6 @@ def _balancing_hands(make: ForwardJump, flight: _Flight) -> list[Via]:
             back = _edge(make, 0.0)
             vias.append(Via(f"{side}_hand", -0.26, (back - 0.22, SIGN[side] * 0.27, make.height + 0.72)))
     return vias
-
-
-def _count(make: ForwardJump) -> int:
-    return math.ceil((make.approach + 0.5) / Pace(make.speed).time) + 4
 
 
 def _count_on(pace: Pace) -> int:

@@ -24,6 +24,8 @@ AFTER = 1.7
 
 @dataclass(frozen=True)
 class Mantle:
+    """What a script of a way up ends with."""
+
     steps: list[Step]
     grips: list[Grip]
     keys: list[Key]

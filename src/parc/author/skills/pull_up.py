@@ -27,6 +27,8 @@ _SHORTEST = 0.8
 
 @dataclass(frozen=True)
 class PullUp:
+    """What a script of a way up has between grip and mantle."""
+
     steps: list[Step]
     keys: list[Key]
     support: float

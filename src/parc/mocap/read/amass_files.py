@@ -53,8 +53,7 @@ def read_amass(path: Path | str) -> SourceMotion:
     if not np.isfinite(poses).all() or not np.isfinite(trans).all():
         raise FormatError(f"{path.name}: poses or trans are not finite")
     pos, rot = _forward(poses[:, :needed].reshape(len(poses), -1, 3).astype(np.float64), trans.astype(np.float64))
-    subject = path.parent.name or path.stem
-    return SourceMotion(path.stem, JOINTS, PARENTS, pos, float(rate.reshape(())), subject, rot, file=path.name)
+    return SourceMotion(path.stem, JOINTS, PARENTS, pos, float(rate.reshape(())), rot, file=path.name)
 
 
 def load_arrays(path: Path) -> dict[str, NDArray]:

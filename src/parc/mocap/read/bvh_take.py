@@ -19,7 +19,7 @@ from parc.run.file_reading import read_bytes
 
 
 def read_bvh(path: Path | str) -> SourceMotion:
-    """The motion in a file, in the file's units and axes; the subject is what stands before the first '_' of its name."""
+    """The motion in a file, in the file's units and axes."""
     path = Path(path)
     try:
         text = read_bytes(path).decode()
@@ -49,7 +49,6 @@ def parse_bvh(text: str, file: str) -> SourceMotion:
         parents=tuple(parents),
         pos=np.concatenate(ends, 1),
         fps=float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps,
-        subject=name.split("_")[0],
         rot=np.concatenate(end_rot, 1),
         file=file,
     )

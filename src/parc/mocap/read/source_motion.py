@@ -24,8 +24,6 @@ class SourceMotion:
     pos: NDArray[np.float64]
     """[T, J, 3] joints in the world"""
     fps: float
-    subject: str = ""
-    """who was recorded: calibration is shared between the takes of one person"""
     rot: NDArray[np.float64] | None = None
     """[T, J, 3, 3] in the world, where the file has them"""
     warnings: tuple[str, ...] = field(default=())
@@ -55,10 +53,6 @@ class SourceMotion:
     def told_as(self) -> str:
         """What messages call it."""
         return self.file or self.name
-
-    @property
-    def seconds(self) -> float:
-        return len(self) / self.fps
 
     def slice(self, first: int, stop: int | None = None) -> "SourceMotion":
         """Frames first .. stop-1 (to the end if None)."""

@@ -32,7 +32,6 @@ class Landmarks:
     at: Mapping[str, Track]
     """[T, 3] of each place, m"""
     fps: float
-    subject: str = ""
 
     def __len__(self) -> int:
         return len(next(iter(self.at.values())))
@@ -90,7 +89,7 @@ def landmarks_of(source: SourceMotion, naming: Mapping[str, str] | None = None) 
     for side in SIDES:
         if f"{side}_finger" in at:
             at[f"{side}_wrist"] = _palm(at[f"{side}_wrist"], at.pop(f"{side}_finger"))
-    return Landmarks(source.name, at, source.fps, source.subject)
+    return Landmarks(source.name, at, source.fps)
 
 
 def _palm(wrist: Track, finger: Track) -> Track:
@@ -111,4 +110,4 @@ def landmarks_of_motion(character: Character, motion: Motion, name: str = "motio
         at[f"{side}_toe"] = pos[:, foot] + turns[:, foot] @ anatomy.toe
     if not all(np.isfinite(track).all() for track in at.values()):
         raise MotionError(f"{name}: the motion is not finite")
-    return Landmarks(name, at, motion.fps, name)
+    return Landmarks(name, at, motion.fps)
