@@ -64,6 +64,8 @@ def draft(script: Script, character: Character) -> Draft:
     held, place, normal = np.zeros((len(times), 6)), np.zeros((len(times), 6, 3)), np.zeros((len(times), 6, 3))
     trunk = _Trunk(script.keys, times, character, anatomy)
     marks: dict[str, Array] = trunk.marks()
+
+    # feet as the script says, knees between them and the hips
     feet = {side: _Foot(script, side, times, anatomy) for side in SIDES}
     for k, side in enumerate(SIDES):
         foot = feet[side]
@@ -75,6 +77,8 @@ def draft(script: Script, character: Character) -> Draft:
         foot.keep_to_shin(knee)
         marks[f"{side}_knee"], marks[f"{side}_ankle"] = knee, foot.ankle
         marks[f"{side}_toe"] = foot.ankle + _spin(foot.yaw, _nod(foot.pitch, anatomy.toe))
+
+    # hands that swing with the opposite foot, or hold
     for k, side in enumerate(SIDES):
         opposite = feet["right" if side == "left" else "left"].ankle
         free = _hanging_hand(trunk, marks[f"{side}_shoulder"], opposite, SIGN[side], script.brisk)
@@ -88,6 +92,8 @@ def draft(script: Script, character: Character) -> Draft:
         pole = (1 - share[:, None]) * loose + share[:, None] * _spin(trunk.yaw, elbow)
         marks[f"{side}_wrist"] = hand
         marks[f"{side}_elbow"] = _bent(character, marks[f"{side}_shoulder"], hand, pole, f"{side}_elbow", f"{side}_wrist")
+
+    # joint angles of all that
     pitch = float(np.arctan2(-anatomy.toe[2], anatomy.toe[0]))
     start = start_pose(character, Fitted(Landmarks(script.name, marks, FPS), pitch, 1.0))
 

@@ -115,6 +115,7 @@ def bend_legs(legs: Legs, state: FrameState, pose: BodyPose, goal: Tensor) -> Fr
     The ankle in the thigh's frame is u + R(axis, k) v. Its squared length holds the knee angle k in u . R v, which is
     c + A cos k + B sin k = c + M cos(k - p); of the two solutions the knee keeps the side it bends to.
     """
+    # the knee, from how far the ankle is to be from the hip
     hip = pose.pos.index_select(-2, legs.thigh)
     u, v, axis = legs.upper, legs.lower, legs.axis
     c = (u * axis).sum(-1) * (v * axis).sum(-1)
@@ -130,6 +131,7 @@ def bend_legs(legs: Legs, state: FrameState, pose: BodyPose, goal: Tensor) -> Fr
     knee = middle + side * torch.acos(cosine)
     shin = rotation.to_matrix(rotation.from_axis_angle(axis, knee))
 
+    # the thigh by the shortest turn, the foot as it was in the world
     thigh_now = pose.rot.index_select(-3, legs.thigh)
     ankle = rotation.matrix_rotate(thigh_now, u + rotation.matrix_rotate(shin, v.expand(*knee.shape, 3)))
     thigh = rotation.matrix_multiply(shortest_turn(ankle, goal - hip), thigh_now)

@@ -52,6 +52,7 @@ class BentRoute:
         cls, root: Array, footing: Footing, variation: Variation, fps: float, leap: tuple[tuple[int, int], Array] | None = None
     ) -> "BentRoute":
         """The way of a variation; `leap` is a flight and the way [2] it goes farther."""
+        # the turn of every frame, at its bend if it has one
         before = ndimage.gaussian_filter1d(root[:, :2], _SMOOTH * fps, axis=0, mode="nearest")
         turn = np.full(len(root), variation.yaw)
         if variation.bend:
@@ -59,6 +60,8 @@ class BentRoute:
             if at is not None:
                 u = np.clip((np.arange(len(root)) - at) / (_TURNING * fps) + 0.5, 0, 1)
                 turn = turn + variation.bend * u * u * (3 - 2 * u)
+
+        # the way: its steps stretched and turned, and what a leap adds
         stretch = np.array(variation.stretch)
         steps = np.diff(before, axis=0) * stretch
         steps = turned_xy(steps, 0.5 * (turn[1:] + turn[:-1]))

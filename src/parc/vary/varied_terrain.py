@@ -79,6 +79,7 @@ def varied_ground(
         old = heights_under(terrain, before)
         return variation.height(old, ground) + lift[frame]
 
+    # the phase of the grid under which most contacts have their own level below them
     steps = cell * np.arange(settings.phases) / settings.phases
     phases = low - np.stack(np.meshgrid(steps, steps, indexing="ij"), -1).reshape(-1, 2)
     best = phases[0]
@@ -87,6 +88,8 @@ def varied_ground(
         error = np.abs(heights(under) - levels[own])
         cost = (np.where(error > settings.same, np.minimum(error, 0.5), 0.0) * weights[own]).sum(1)
         best = phases[int(np.argmin(cost))]
+
+    # its cells: heights of where they come from, outvoted by what stands on them
     size = np.ceil((high - best) / cell - 1e-6).astype(int) + 1
     grid = np.stack(np.meshgrid(*(np.arange(n) for n in size), indexing="ij"), -1)
     field = heights(best + cell * grid)

@@ -56,6 +56,8 @@ def descend(name: str, make: Descend = Descend()) -> Script:
     left_up = Step("left", 0.52, 1.72, (0.21, 0.12, h), 2 * _TURN - 0.35, 0.55, 1.60)
     right_round = Step("right", 0.0, 0.86, (0.42, 0.02, h), _TURN + 1.05, 0.04, 0.66)
     right_up = Step("right", 1.14, 2.22 * q + 0.1, (0.17, -0.13, h), 2 * _TURN, 1.16, 2.10 * q + 0.1)
+
+    # the hands come on, the left foot goes onto the wall, the arms support, the body is lowered
     grip = 1.56
     wall_on = 1.72 + 0.46 * q
     support = right_up.stop + 0.38 * q
@@ -83,6 +85,8 @@ def descend(name: str, make: Descend = Descend()) -> Script:
         Via("right_foot", right_up.stop + 0.15 * q, (-0.13, -0.17, h + 0.12), 0.9),
         Via("right_foot", right_up.stop + 0.30 * q, (-0.30, -0.14, h - 0.30), 0.8),
     ]
+
+    # the rest of the way: fallen, or stepped off
     fall = low - LANDING if drops else 0.0
     release = lowered
     land = lowered + math.sqrt(2 * fall / GRAVITY) + (0.04 if drops else -0.06)
@@ -96,6 +100,8 @@ def descend(name: str, make: Descend = Descend()) -> Script:
                      for side, y in (("left", 0.12), ("right", -0.12))]  # fmt: skip
     else:
         release = land + 0.30
+
+    # landing, turning round, walking on
     keys += [
         Key(land + 0.18, -0.45, 0.0, 0.70 if fall > 0.1 else 0.80, 0.20, 0.40, 2 * _TURN),
         Key(land + 0.50, -0.48, 0.0, 0.82, 0.10, 0.20, 2 * _TURN + 0.15),

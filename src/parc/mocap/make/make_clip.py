@@ -64,22 +64,30 @@ def make_clip(
     """
     anatomy = Anatomy.of(character)
     fitted, supports = stand(take, calibration or calibrate([take]), anatomy, hands, settings)
+
+    # landmarks at the clip's rate, their contacts put onto levels, as a motion
     slow = replace(fitted, landmarks=fitted.landmarks.resampled(settings.fps))
     if stretch != 1.0:
         marks, supports = warp(slow.landmarks, supports, _apart(supports, stretch))
         slow = replace(slow, landmarks=marks)
     marks, supports = warp(slow.landmarks, supports, _onto_levels(supports))
     (motion,) = retarget([replace(slow, landmarks=marks)], character, settings.retarget, device)
+
+    # the terrain under it, and footholds put onto its cells
     supports = without_passed(supports, motion, character, settings.reconstruct)
     ground = reconstruct(supports, motion, character, settings.reconstruct)
     supports = supports.changed(lambda points: points @ yaw_matrix(ground.yaw).T)
     motion = motion.moved(turn=torch.tensor(ground.yaw))
     marks, supports = warp(marks.turned(ground.yaw), supports, settle(supports, ground.terrain, settings.footing))
     slow = replace(slow, landmarks=slow.landmarks.turned(ground.yaw))
+
+    # the motion on the terrain, labelled and measured
     goals = replace(slow, landmarks=marks)
     (motion,) = refine([motion], [goals], [supports], [ground.terrain], character, settings.refine, device)
     clip = label_touching(Clip(take.name, motion, ground.terrain, None, character.name, provenance), character, hands)
     quality = measure_quality(clip, slow, character, ground.cost)
+
+    # what was done, for the provenance
     edits = (
         *provenance.edits,
         f"retarget: scale {fitted.scale:.4f}, leg {anatomy.leg / fitted.scale:.4f} m, foot pitch {fitted.foot_pitch:.3f} rad",

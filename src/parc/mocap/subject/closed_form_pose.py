@@ -49,6 +49,8 @@ def start_pose(character: Character, fitted: Fitted) -> StartPose:
     """Of every frame of a take in the character's size."""
     anatomy, marks = Anatomy.of(character), fitted.landmarks
     world = np.tile(np.eye(3), (len(marks), len(character), 1, 1))
+
+    # the trunk, then limbs from where it puts them, feet, and what no landmark tells of as its parent
     trunk = _trunk(character, anatomy, marks, world)
     hips = [anatomy.body[f"{side}_hip"] for side in SIDES]
     middle = np.mean([_origin(character, world, b) for b in hips], axis=0)
@@ -129,6 +131,8 @@ def _limb(
     bones = [np.array(character.bodies[b].offset, dtype=np.float64) for b in bodies[1:]]
     rest_upper, rest_lower = (unit(bone) for bone in bones)
     axis, sign = _bend_axis(character, bodies[1], rest_upper, bends_forward=end.endswith("wrist"))
+
+    # a, the hinge axis: the plane's normal as far as the limb bends, else as the trunk carries it
     first, second = unit(marks[middle] - marks[upper]), unit(marks[end] - marks[middle])
     turn = shortest_turn(torch.as_tensor(parent @ rest_upper), torch.as_tensor(first)).numpy()
     carried = (turn @ (parent @ axis)[..., None])[..., 0]
@@ -137,6 +141,8 @@ def _limb(
     trust = np.clip((bend - _BENT[0]) / (_BENT[1] - _BENT[0]), 0, 1)
     a = unit(trust * unit(normal) + (1 - trust) * carried)
     a = np.where((a * carried).sum(-1, keepdims=True) < -0.5, carried, a)
+
+    # the character's own bones in that plane
     way = torch.as_tensor(marks[end] - root - _origin(character, world, bodies[0]))
     upper_length, lower_length = (float(np.linalg.norm(bone)) for bone in bones)
     towards = torch.linalg.cross(way, torch.as_tensor(sign * a))
