@@ -1,4 +1,4 @@
-"""Does another process hang? Told by the CPU time it uses and not by the clock on the wall: the machine may be busy with others."""
+"""Does another process hang? Told by the CPU time it uses, not by the clock on the wall: the machine may be busy with others."""
 
 import os
 import time
