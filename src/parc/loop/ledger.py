@@ -7,10 +7,10 @@ Every stage is written down under its name with the hashes of its inputs and, on
                          "began": 1763212345.6, "spent": 12.5, "seconds": 131.9, "result": {"success": 0.4},
                          "outputs": {"iteration-01/tracker/actor.safetensors": {"sha256": "..", "bytes": 91, "mtime_ns": 17..}}}}}
 
-A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued* in its folder if it
-was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done over again: then
-its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing is deleted. An
-output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage
+A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued* in
+its folder if it was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done
+over again: then its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing
+is deleted. An output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage
 gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what would be made
 from it is made from damage.
 
