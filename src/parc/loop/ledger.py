@@ -10,9 +10,9 @@ Every stage is written down under its name with the hashes of its inputs and, on
 A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued* in
 its folder if it was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done
 over again: then its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing
-is deleted. An output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage
-gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what would be made
-from it is made from damage.
+is deleted. An output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops
+where a stage gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what
+would be made from it is made from damage.
 
 The file is replaced whole at every change; a kill leaves the old one or the new one.
 """
