@@ -22,7 +22,7 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.loop.ledger import dataset_files, hash_file
 from parc.path.terrain_path import TerrainPath
 from parc.physics.mujoco_model import sealed_contract
-from parc.record.accept_recording import AcceptSettings
+from parc.quality.limit_profiles import RecordingLimits
 from parc.record.choose_segments import StretchSettings
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.record.tracking_attempts import AttemptSettings
@@ -133,7 +133,7 @@ def test_recording_is_equal_to_the_byte(cluster: Any, tmp_path: Path) -> None:
     short = 0.2
     record = RecordSettings(
         AttemptSettings(shortest=short), StretchSettings(shortest=short, cut_before_failure=0.1),
-        replace(AcceptSettings.anything(), shortest=short), clips_per_unit=1,
+        replace(RecordingLimits.anything(), shortest=short), clips_per_unit=1,
     )  # fmt: skip
     record_dataset(actor, walks, tmp_path / "here", character, settings=record, threads=1)
     with workers_at(cluster.address) as workers:

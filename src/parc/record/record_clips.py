@@ -25,7 +25,8 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError, SettingsError
 from parc.metrics.clip_measures import measure_clips
 from parc.motion import motion_edits as motion_edit
-from parc.record.accept_recording import AcceptSettings, judge, trusted
+from parc.quality.limit_profiles import RecordingLimits
+from parc.record.accept_recording import judge, trusted
 from parc.record.choose_segments import RecordedStretch, StretchSettings, choose_stretches
 from parc.record.record_report import ClipOutcome, Fate, RecordReport
 from parc.record.recorded_clip import mirrored_clip, path_progress, recorded_clip
@@ -46,7 +47,7 @@ class RecordSettings:
 
     attempt: AttemptSettings = field(default_factory=AttemptSettings)
     stretch: StretchSettings = field(default_factory=StretchSettings)
-    accept: AcceptSettings = field(default_factory=AcceptSettings)
+    accept: RecordingLimits = field(default_factory=RecordingLimits)
     mirrored: bool = True
     """add a mirrored copy of each recording"""
     margin: float = 2.0
@@ -63,7 +64,7 @@ class RecordSettings:
         return cls(
             attempt=AttemptSettings(every=0.0, settle=1),
             stretch=StretchSettings(salvage=False),
-            accept=AcceptSettings.anything(),
+            accept=RecordingLimits.anything(),
             mirrored=False,
             margin=1000.0,
         )

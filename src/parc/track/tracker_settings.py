@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeVar
 
 from parc.errors import SettingsError
 from parc.physics.physical_contract import Contract
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.track.env.episode_restart import RestartSettings
 from parc.track.env.motor_action import ActionSettings
 from parc.track.env.observation_layout import ObservationSettings
 from parc.track.env.reference_library import ReferenceSettings
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.env.reward import RewardSettings
 from parc.track.follow.outcome import TerminationSettings
 
@@ -135,7 +135,7 @@ class TrackerSettings:
             observation=ObservationSettings(held=False),
             reward=RewardSettings(key_velocity=0.0, smooth=0.0),
             termination=TerminationSettings(longest=10.0),
-            reference=ReferenceSettings(ScreenSettings(enabled=False)),
+            reference=ReferenceSettings(TrackerInputLimits(enabled=False)),
             restart=RestartSettings(unit="clip", floor=0.01, ceiling=1.0, root_noise=0.075, velocity_noise=0.0),
             action=ActionSettings(residual=False, lead=0, hold=0.0),
             policy=PolicySettings(std=0.05, learn_std=False, symmetry="none"),

@@ -30,7 +30,8 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError, SettingsError
 from parc.mocap.contact.clip_supports import footing_of_clip
 from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
-from parc.mocap.make.mocap_quality import MocapLimits, Quality
+from parc.quality.limit_check import ClipQuality, fault
+from parc.quality.limit_profiles import VariationLimits
 from parc.run.process_pool import worker_pool
 from parc.run.settings_guard import agree
 from parc.vary.transfer_to_terrain import Carried
@@ -41,7 +42,7 @@ from parc.vary.vary_clips import VarySettings, carry_well, fit_carried
 @dataclass(frozen=True)
 class VarySetSettings:
     vary: VarySettings = field(default_factory=VarySettings)
-    limits: MocapLimits = field(default_factory=MocapLimits)
+    limits: VariationLimits = field(default_factory=VariationLimits)
     workers: int = 0
     """processes; 0 is one for each core"""
     at_once: int = 0
@@ -209,10 +210,10 @@ def _fit(
     return [_row(clip, quality, c, settings) for (clip, quality), c in zip(made, carried, strict=True)]
 
 
-def _row(clip: Clip, quality: Quality, carried: Carried, settings: VarySetSettings) -> Row:
+def _row(clip: Clip, quality: ClipQuality, carried: Carried, settings: VarySetSettings) -> Row:
     reasons = quality.faults(settings.limits)
-    if carried.conflict > settings.vary.conflict:
-        reasons += (f"{carried.conflict:.0f} % of contact frames have no ground of their level",)
-    values = {key: value for key, value in asdict(quality).items() if np.isfinite(value)}
+    if unplaced := fault("unplaced_contacts", carried.conflict, settings.vary.conflict):
+        reasons += (unplaced,)
+    values = {key: value for key, value in quality.named.items() if np.isfinite(value)}
     result = RowResult(clip.name, "rejected" if reasons else "kept", reasons, (), carried.supports.levels, values)
     return result, None if reasons else clip
