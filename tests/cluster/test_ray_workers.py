@@ -19,13 +19,14 @@ from parc.errors import PathError
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
-from parc.loop.ledger import dataset_files, hash_file
+from parc.loop.ledger import dataset_files
 from parc.path.terrain_path import TerrainPath
 from parc.physics.mujoco_model import sealed_contract
 from parc.quality.limit_profiles import RecordingLimits
 from parc.record.choose_segments import StretchSettings
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.record.tracking_attempts import AttemptSettings
+from parc.run.hashing import hash_file
 from parc.run.work_items import LOCAL, WorkersState, workers_at
 from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrackerPolicy, save_actor

@@ -10,8 +10,7 @@ group of clips of a data set with one tracker.
 """
 
 import gc
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +41,7 @@ from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.evaluate.window_likeness import likeness
 from parc.generate.model.motion_generator import Generator, read_settings
-from parc.loop.ledger import hash_file, hash_settings, hash_text
+from parc.run.hashing import hash_file, hash_parts, hash_settings, hash_text
 from parc.run.work_items import LOCAL, Workers
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import load_actor
@@ -374,15 +373,12 @@ def _told(result: ClipResult) -> dict[str, Any]:
 
 def _hash_clips(clips: Sequence[Clip]) -> str:
     """Of names, frames and ground."""
-    whole = hashlib.sha256()
-    for clip in clips:
-        whole.update(clip.name.encode())
-        for tensor in (
-            clip.motion.root_pos,
-            clip.motion.root_rot,
-            clip.motion.joint_rot,
-            clip.motion.contacts,
-            clip.terrain.heights,
-        ):
-            whole.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return whole.hexdigest()
+
+    def parts() -> Iterator[bytes]:
+        for clip in clips:
+            yield clip.name.encode()
+            motion = clip.motion
+            for tensor in (motion.root_pos, motion.root_rot, motion.joint_rot, motion.contacts, clip.terrain.heights):
+                yield tensor.detach().cpu().contiguous().numpy().tobytes()
+
+    return hash_parts(parts())

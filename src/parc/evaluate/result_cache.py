@@ -20,8 +20,8 @@ from typing import Any
 from parc.dataset.clip import Clip
 from parc.dataset.clip_shard import Shard, pack
 from parc.errors import FormatError
-from parc.loop.ledger import hash_file, hash_settings, hash_text
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.hashing import hash_file, hash_settings, hash_text
 from parc.run.resumable_items import ResumableItems
 from parc.run.work_items import LOCAL, Job, Workers
 

@@ -13,10 +13,10 @@ from parc.dataset.dataset_store import INDEX, Dataset, DatasetWriter
 from parc.dataset.folder_import import import_folder
 from parc.errors import DatasetError, ParcError, PathError
 from parc.generate.data.frame_table import FPS
-from parc.loop.ledger import hash_file, hash_text
 from parc.loop.loop_plan import StartSettings
 from parc.metrics.clip_measures import measure_clips
 from parc.path.path_planning import PlanSettings, plan_random_path
+from parc.run.hashing import hash_file, hash_text
 from parc.terrain.procedural_terrain import random_boxes
 
 _DEEPEST = 5.0

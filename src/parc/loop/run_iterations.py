@@ -58,7 +58,7 @@ from parc.loop.admission_rules import GuardSettings
 from parc.loop.admit_clips import ADMISSION, DATASET, admit, read_admission
 from parc.loop.initial_dataset import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.initial_models import RunSources, prepare
-from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked, refusal
+from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, locked, refusal
 from parc.loop.loop_plan import LoopSettings, TrackerPlan
 from parc.loop.machines import Machines
 from parc.loop.run_errors import disk_sentence, gpu_sentence
@@ -66,6 +66,7 @@ from parc.loop.stage_training import GeneratorTraining, TrackerTraining, run_tra
 from parc.loop.unlearnable_motions import lost_motions
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.run.atomic_files import remove_leftovers, write_bytes_atomically
+from parc.run.hashing import hash_settings
 from parc.run.work_items import Workers, WorkersState
 from parc.track.learn.tracker_training import ACTOR, CHECKPOINT
 from parc.vary.dataset_variations import vary_dataset

@@ -12,7 +12,6 @@ variations of a clip that has changed since are made again. Processes carry clip
 fit them too. With one worker all is done in this process.
 """
 
-import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +31,7 @@ from parc.mocap.contact.clip_supports import footing_of_clip
 from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
 from parc.quality.limit_check import ClipQuality, fault
 from parc.quality.limit_profiles import VariationLimits
+from parc.run.hashing import hash_bytes, hash_text
 from parc.run.process_pool import worker_pool
 from parc.run.settings_guard import agree
 from parc.vary.transfer_to_terrain import Carried
@@ -66,7 +66,7 @@ class _Item:
     @property
     def key_of_note(self) -> str:
         """A name may be anything; its hash may name a file."""
-        return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:32]
+        return hash_text(f"{self.name} {self.key}")[:32]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def vary_dataset(
     work.mkdir(parents=True, exist_ok=True)
     made_with = {"vary": asdict(settings.vary), "limits": asdict(settings.limits), "character": character.fingerprint}
     agree(work / "settings.json", made_with | {"seed": seed}, folder=out)
-    keys = {i: hashlib.sha256(pack([dataset[i]])).hexdigest()[:32] for i in chosen}
+    keys = {i: hash_bytes(pack([dataset[i]]))[:32] for i in chosen}
     items = [_Item(i, f"{dataset.entries[i].name}_v{k:03d}", k, keys[i]) for i in chosen for k in range(count)]
     with DatasetWriter(out, character) as writer:
         notes = row_notes(work)

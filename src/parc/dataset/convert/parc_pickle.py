@@ -30,6 +30,7 @@ from parc.dataset.flat_terrain import flat_ground
 from parc.errors import DatasetError, FormatError
 from parc.motion.motion import Motion
 from parc.path.terrain_path import TerrainPath
+from parc.run.dataclass_json import from_json
 from parc.run.file_reading import parse_json
 from parc.terrain.terrain import Terrain
 
@@ -203,7 +204,7 @@ def _read_provenance(fields: dict, name: str) -> Provenance:
     if _PROVENANCE not in fields:
         return Provenance()
     try:
-        return Provenance.from_dict(parse_json(fields[_PROVENANCE], "it"))
+        return from_json(Provenance, parse_json(fields[_PROVENANCE], "it"), DatasetError)
     except (TypeError, DatasetError, FormatError) as error:
         raise FormatError(f"{name}: {_PROVENANCE} cannot be read ({error})") from None
 
