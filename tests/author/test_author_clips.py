@@ -33,7 +33,7 @@ from parc.errors import SettingsError
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.quality.limit_check import ClipQuality
 from parc.quality.limit_profiles import AuthoredLimits, TrackerInputLimits
-from parc.track.env.reject_bad_references import screen_clip
+from parc.track.env.reject_bad_references import screen_clips
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def made() -> dict[str, Authored]:
 def test_they_keep_to_the_rules(made: dict[str, Authored]) -> None:
     for a in made.values():
         assert a.faults == ()
-        assert screen_clip(humanoid(), a.clip, TrackerInputLimits(joint_speed=30.0)) is None
+        assert screen_clips(humanoid(), [a.clip], TrackerInputLimits(joint_speed=30.0))[1] == []
 
 
 def test_a_climb_ends_on_the_ledge_and_takes_the_time_of_a_human(made: dict[str, Authored]) -> None:

@@ -62,6 +62,8 @@ class Joint:
 
 @dataclass(frozen=True)
 class Body:
+    """A rigid part of a character and the joint by which it hangs on its parent."""
+
     name: str
     parent: int
     """index of the parent body, -1 for the root"""
@@ -76,6 +78,8 @@ class Body:
 
 @dataclass(frozen=True)
 class Character:
+    """A tree of bodies with joints, shapes and masses; parents come before their children."""
+
     name: str
     bodies: tuple[Body, ...]
     mirror_of: tuple[int, ...] | None = field(default=None)

@@ -34,6 +34,8 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Clip:
+    """A motion on its terrain, with its path and where it came from."""
+
     name: str
     motion: Motion
     terrain: Terrain

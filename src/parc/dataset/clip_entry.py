@@ -8,6 +8,8 @@ from parc.errors import DatasetError
 
 @dataclass(frozen=True)
 class ClipEntry:
+    """What an index or a shard's header says of a clip."""
+
     name: str
     frames: int
     bodies: int

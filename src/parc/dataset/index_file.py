@@ -26,6 +26,8 @@ _SHARD = re.compile(r"shard-(\d{6,9})\.safetensors")
 
 @dataclass(frozen=True)
 class ShardEntry:
+    """What the index says of a shard."""
+
     file: str
     clips: int
     frames: int
@@ -94,6 +96,7 @@ def shard_entry(file: str, data: bytes, clips: int, frames: int) -> ShardEntry:
 
 
 def shard_file(number: int) -> str:
+    """What shard number so-and-so is called."""
     return f"shard-{number:06d}.safetensors"
 
 

@@ -34,6 +34,8 @@ _SAMPLES = 16
 
 @dataclass(frozen=True)
 class GuardSettings:
+    """Which clips may join the data set."""
+
     quality: AdmissionLimits | None = field(default_factory=AdmissionLimits)
     """None: any quality will do"""
     shortest: float = 1.0
@@ -65,6 +67,8 @@ class GuardSettings:
 
 @dataclass(frozen=True)
 class Verdict:
+    """Whether a clip may join, and why not."""
+
     clip: str
     reasons: tuple[str, ...]
     """why it may not join; empty: it may"""

@@ -26,6 +26,7 @@ _TRIES = 20
 
 
 def is_dataset(source: Path) -> bool:
+    """Whether a folder is a data set."""
     return (source / INDEX).is_file()
 
 
@@ -72,11 +73,13 @@ def hash_of_folder(source: Path) -> str:
 
 
 def import_start(source: Path, out: Path, character: Character) -> dict[str, Any]:
+    """A folder of motion files as the starting set."""
     report = import_folder(source, out, character)
     return {"clips": len(Dataset.open(out, character)), "not_readable": report.failed}
 
 
 def stroll_start(settings: StartSettings, seed: int, out: Path, character: Character) -> dict[str, Any]:
+    """Walks made by rule as the starting set."""
     with DatasetWriter(out, character) as writer:
         if not len(writer):
             writer.append(walks(settings, seed, character))

@@ -50,6 +50,8 @@ class LoopError(ParcError):
 
 @dataclass(frozen=True)
 class FileMark:
+    """An output as it was when its stage finished."""
+
     sha256: str
     bytes: int
     mtime_ns: int
@@ -57,6 +59,8 @@ class FileMark:
 
 @dataclass(frozen=True)
 class StageEntry:
+    """What the ledger holds of a stage."""
+
     inputs: dict[str, str]
     began: float
     """s since 1970, of the session that is going on or was the last"""
@@ -89,6 +93,8 @@ class Stage:
 
 
 class Ledger:
+    """What a run has done, and the means to do the next stage."""
+
     def __init__(self, folder: Path | str, over_again: bool = False) -> None:
         self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
@@ -185,6 +191,7 @@ class Ledger:
 
 
 def dataset_files(folder: Path) -> list[Path]:
+    """Index and shards of a data set."""
     return [folder / INDEX, *(folder / shard.file for shard in Index.read(folder).shards)]
 
 

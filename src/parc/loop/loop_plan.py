@@ -53,6 +53,8 @@ class StartSettings:
 
 @dataclass(frozen=True)
 class SynthesisPlan:
+    """How many motions an iteration makes, and how."""
+
     clips: int = 1000
     """wanted; units are made until there are as many"""
     most_units: int = 1000
@@ -62,6 +64,8 @@ class SynthesisPlan:
 
 @dataclass(frozen=True)
 class TrackerPlan:
+    """How an iteration trains its tracker."""
+
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     training: TrainingPlan = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
@@ -91,6 +95,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class IterationPlan:
+    """All stages of an iteration."""
+
     generator: TrainSettings = field(default_factory=TrainSettings)
     synthesis: SynthesisPlan = field(default_factory=SynthesisPlan)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
@@ -148,6 +154,8 @@ class VariationPlan:
 
 @dataclass(frozen=True)
 class LoopSettings:
+    """All of a run: its plans, its start, and what is left out."""
+
     name: str
     plans: tuple[IterationPlan, ...]
     """of iterations 1, 2, ...; the last one serves for all further ones"""
@@ -328,6 +336,7 @@ PRESETS: dict[str, Callable[[], LoopSettings]] = {"tiny": tiny, "scratch": scrat
 
 
 def preset(name: str) -> LoopSettings:
+    """The settings of that name."""
     if name not in PRESETS:
         raise SettingsError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}")
     return PRESETS[name]()

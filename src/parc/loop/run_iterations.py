@@ -77,6 +77,8 @@ _log = logging.getLogger("parc.loop")
 
 @dataclass(frozen=True)
 class LoopResult:
+    """What a run gave."""
+
     dataset: Path
     """D of the last iteration"""
     recorded: int
@@ -325,11 +327,9 @@ class _Run:
         return self.folder / _name(i) / stage
 
     def _hash(self, file: Path | None) -> str:
-        if file is None:
-            return NOTHING
-        if not file.is_file():
+        if file is not None and not file.is_file():
             raise LoopError(f"there is no file {file}")
-        return self.ledger.hash_of(file)
+        return NOTHING if file is None else self.ledger.hash_of(file)
 
     def _seed(self, i: int, stage: int) -> int:
         return int(np.random.SeedSequence([self.settings.seed, i, stage]).generate_state(1)[0] >> 2)
@@ -395,5 +395,5 @@ def _name(i: int) -> str:
 
 
 def _description(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
-    where = {name: None if path is None else str(path.absolute()) for name, path in asdict(sources).items()}
+    where = {name: path and str(path.absolute()) for name, path in asdict(sources).items()}
     return {"settings": asdict(settings), "sources": where}

@@ -33,6 +33,8 @@ _SCRATCH = 2**20
 
 @dataclass(frozen=True)
 class GeneratorTraining:
+    """A generator's training in a process of its own."""
+
     settings: TrainSettings
     dataset: Path
     first: Path | None
@@ -48,6 +50,8 @@ class GeneratorTraining:
 
 @dataclass(frozen=True)
 class TrackerTraining:
+    """A tracker's training in processes of its own."""
+
     settings: TrackerSettings
     plan: TrainingPlan
     datasets: tuple[Path, ...]

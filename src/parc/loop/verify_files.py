@@ -19,6 +19,8 @@ from parc.run.hashing import hash_file
 
 @dataclass
 class Verification:
+    """What was read, and what was wrong with it."""
+
     kind: str
     """data set, model, .motion file or run"""
     files: int = 0

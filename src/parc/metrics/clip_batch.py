@@ -40,6 +40,8 @@ def groups(clips: Iterable[Clip], frames_at_once: int = 4096) -> Iterator[list[C
 
 @dataclass(frozen=True, eq=False)
 class ClipBatch:
+    """Clips side by side, and what metrics ask of them, each worked out once."""
+
     character: Character
     root_pos: Tensor
     """[N, T, 3]"""

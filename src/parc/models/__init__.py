@@ -20,6 +20,7 @@ HASHES = "hashes.json"
 
 
 def shipped_generator() -> Path:
+    """The generator in the box."""
     return _shipped("generator")
 
 

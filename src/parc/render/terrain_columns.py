@@ -16,10 +16,10 @@ from parc.render import palette
 from parc.render.camera import Camera, Size
 from parc.render.canvas import Canvas
 from parc.render.sun_light import SUN
+from parc.terrain.column_faces import column_faces
 from parc.terrain.terrain import Terrain
 
 _NEAR = 0.05
-_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 _SKY_OF_AXIS = (0.56, 0.72, 1.0)
 """sky light on walls across x and y and on tops: walls that meet differ even where the sun reaches neither"""
 _CORNER_SHADE = 0.55
@@ -63,38 +63,17 @@ class TerrainColumns:
         heights = terrain.heights.detach().cpu().numpy().astype(np.float64)
         low = terrain.extent[0].detach().cpu().numpy().astype(np.float64)
         cell = float(terrain.cell)
-        base = float(heights.min()) - max(0.6 * cell, 0.1 * float(np.ptp(heights)))
-        padded = np.pad(heights, 1, constant_values=base)
-        i, j = (a.ravel() for a in np.indices(heights.shape))
-        h = heights.ravel()
-        x0, y0 = low[0] + cell * i, low[1] + cell * j
-        x1, y1 = x0 + cell, y0 + cell
-        tops = np.stack([np.stack(p, -1) for p in ((x0, y0, h), (x1, y0, h), (x1, y1, h), (x0, y1, h))], 1)
-        corners, axis, sign, cells, foot = [tops], [np.full(len(h), 2)], [np.ones(len(h))], [np.stack([i, j], -1)], [h]
-        for di, dj in _DIRECTIONS:
-            beside = padded[1 + di : padded.shape[0] - 1 + di, 1 + dj : padded.shape[1] - 1 + dj].ravel()
-            wall = beside < h - 1e-6
-            (xa, xb), (ya, yb) = (
-                ((x1, x1) if di > 0 else (x0, x0)) if di else (x0, x1),
-                ((y1, y1) if dj > 0 else (y0, y0)) if dj else (y0, y1),
-            )
-            quad = ((xa, ya, beside), (xb, yb, beside), (xb, yb, h), (xa, ya, h))
-            corners.append(np.stack([np.stack(p, -1) for p in quad], 1)[wall])
-            axis.append(np.full(wall.sum(), 0 if di else 1))
-            sign.append(np.full(wall.sum(), di + dj))
-            cells.append(np.stack([i, j], -1)[wall])
-            outside = (i + di < 0) | (i + di >= heights.shape[0]) | (j + dj < 0) | (j + dj >= heights.shape[1])
-            foot.append(np.where(outside, -np.inf, beside)[wall])
+        faces = column_faces(terrain, skirt=max(0.6 * cell, 0.1 * float(np.ptp(heights))), least=1e-6)
         spread = max(float(np.ptp(heights)), 1.0)
         return cls(
             heights=heights.astype(np.float32),
             low=low,
             cell=cell,
-            corners=np.concatenate(corners),
-            axis=np.concatenate(axis).astype(np.int8),
-            sign=np.concatenate(sign).astype(np.int8),
-            cells=np.concatenate(cells).astype(np.int32),
-            foot=np.concatenate(foot).astype(np.float32),
+            corners=faces.corners,
+            axis=faces.axis,
+            sign=faces.sign,
+            cells=faces.cells,
+            foot=np.where(faces.is_rim, -np.inf, faces.foot).astype(np.float32),
             sky=_sky(heights, cell),
             lines=lines,
             tint_range=(float(np.median(heights)) - 0.8 * spread, float(np.median(heights)) + 0.8 * spread),

@@ -22,11 +22,6 @@ class Refusal:
     reason: str
 
 
-def screen_clip(character: Character, clip: Clip, settings: TrackerInputLimits) -> Refusal | None:
-    """None for a clip that is fine."""
-    return _screen_group(character, [clip], settings, "cpu")[0]
-
-
 def screen_clips(
     character: Character, clips: list[Clip], settings: TrackerInputLimits, device: torch.device | str = "cpu"
 ) -> tuple[list[Clip], list[Refusal]]:
