@@ -36,11 +36,12 @@ from parc.evaluate.generator_measurement import (
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.net_displacement import displacement_of, spread
 from parc.evaluate.paper_results import paper_numbers
-from parc.evaluate.result_cache import Measured, Part, PartStore, code_fingerprint, tidy
+from parc.evaluate.result_cache import DIGITS, Measured, Part, PartStore, code_fingerprint
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.evaluate.window_likeness import likeness
 from parc.generate.model.motion_generator import Generator, read_settings
+from parc.run.dataclass_json import tidy
 from parc.run.hashing import hash_file, hash_parts, hash_settings, hash_text
 from parc.run.work_items import LOCAL, Workers
 from parc.track.follow.runner import Runner
@@ -358,7 +359,7 @@ def thinned(points: Sequence[list[float]]) -> list[list[float]]:
 
 def as_json(result: dict[str, Any]) -> dict[str, Any]:
     """Plain data without what differs from one afternoon to the next: how long it took."""
-    return tidy(_without(result, "took"))
+    return tidy(_without(result, "took"), DIGITS)
 
 
 def _without(value: Any, key: str) -> Any:

@@ -20,7 +20,6 @@ The file is replaced whole at every change; a kill leaves the old one or the new
 import contextlib
 import itertools
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +31,7 @@ from typing import Any
 from parc.dataset.dataset_store import INDEX, Dataset, Index
 from parc.errors import DatasetError, FormatError, ParcError
 from parc.run.atomic_files import write_bytes_atomically
-from parc.run.dataclass_json import from_json
+from parc.run.dataclass_json import from_json, tidy
 from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
 from parc.run.file_reading import read_json
 from parc.run.hashing import hash_file, hash_text
@@ -150,7 +149,7 @@ class Ledger:
         began = time.time()
         self._write(stage.name, StageEntry(stage.inputs, began, spent))
         folder.mkdir(parents=True, exist_ok=True)
-        result = _finite(stage.work(folder))
+        result = tidy(stage.work(folder))
         outputs = {file.relative_to(self.folder).as_posix(): _mark(file) for file in stage.outputs(folder)}
         done = StageEntry(stage.inputs, began, spent, spent + time.time() - began, outputs, result)
         self._write(stage.name, done)
@@ -260,13 +259,6 @@ def locked(folder: Path) -> Iterator[None]:
 def working_process(folder: Path) -> str | None:
     """Id of the process that works in a folder, if there is one."""
     return lock_holder(folder / LOCK)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN or infinity: null instead."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _is_as_marked(file: Path, mark: FileMark) -> bool:

@@ -152,10 +152,10 @@ class _Run:
         settings, seed = self.settings.start, self.settings.seed
         if source is not None:
             inputs = {"files": hash_of_folder(source)}
-            self._do("start", inputs, lambda out: import_start(source, out, self.character), dataset_files)
+            self._do(Stage("start", inputs, lambda out: import_start(source, out, self.character), dataset_files))
         else:
             inputs = {"settings": hash_settings(settings, seed)}
-            self._do("start", inputs, lambda out: stroll_start(settings, seed, out, self.character), dataset_files)
+            self._do(Stage("start", inputs, lambda out: stroll_start(settings, seed, out, self.character), dataset_files))
         return self.folder / "start"
 
     def _iteration(self, i: int, before: Path) -> tuple[Path, dict[str, Any], int]:
@@ -187,7 +187,7 @@ class _Run:
             report = vary_dataset(start, out, self.character, plan.count, seed, plan.vary, self.device)
             return {"clips": len(Dataset.open(out)), "refused": len(report.results) - len(report.named("kept"))}
 
-        self._do(f"{_name(0)}/variation", inputs, work, dataset_files)
+        self._do(Stage(f"{_name(0)}/variation", inputs, work, dataset_files))
         varied = self._place(0, "variation")
         tracker = self._tracker(0, plan.tracker, start, varied)
         recorded = self._recording(0, plan.record, plan.tracker.training.threads, varied, tracker)
@@ -206,7 +206,7 @@ class _Run:
 
         training = GeneratorTraining(settings, before, first, self.character, self.device)
         work = partial(run_training, training, machines=self.machines)
-        self._do(f"{_name(i)}/generator", inputs, work, lambda out: [out / GENERATOR_FILE])
+        self._do(Stage(f"{_name(i)}/generator", inputs, work, lambda out: [out / GENERATOR_FILE]))
         return self._place(i, "generator") / GENERATOR_FILE
 
     def _synthesis(self, i: int, generator: Path) -> Path:
@@ -224,7 +224,7 @@ class _Run:
                 _log.warning("iteration %d: no generated motion was valid; the data set stays as it is", i)
             return {"clips": clips, "units": len(unit_notes(out).notes())}
 
-        self._do(f"{_name(i)}/synthesis", inputs, work, dataset_files)
+        self._do(Stage(f"{_name(i)}/synthesis", inputs, work, dataset_files))
         return self._place(i, "synthesis")
 
     def _tracker(self, i: int, plan: TrackerPlan, before: Path, generated: Path) -> Path:
@@ -244,7 +244,7 @@ class _Run:
             task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device, lost)
             return run_training(task, out, machines=self.machines) | {"left_out": len(lost)}
 
-        self._do(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT])
+        self._do(Stage(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT]))
         return self._place(i, "tracker") / ACTOR
 
     def _recording(self, i: int, settings: RecordSettings, threads: int, generated: Path, tracker: Path) -> Path:
@@ -266,7 +266,7 @@ class _Run:
                 )
             return report.to_dict() | {"recorded": len(Dataset.open(out))}
 
-        self._do(f"{_name(i)}/recording", inputs, work, dataset_files)
+        self._do(Stage(f"{_name(i)}/recording", inputs, work, dataset_files))
         return self._place(i, "recording")
 
     def _dataset(self, i: int, guard: GuardSettings, before: Path, generated: Path, recorded: Path | None) -> dict[str, Any]:
@@ -286,28 +286,21 @@ class _Run:
             counts = {name: len(admission[name]) for name in ("joined", "refused")}
             return {"clips": admission["clips"], **counts, "surplus": admission["surplus"], "warning": admission["warning"]}
 
-        self._do(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)])
+        self._do(Stage(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)]))
         return read_admission(self._place(i, "dataset"))
 
-    def _do(
-        self,
-        name: str,
-        inputs: dict[str, str],
-        work: Callable[[Path], dict[str, Any]],
-        outputs: Callable[[Path], list[Path]],
-    ) -> None:
-        stage = Stage(name, inputs, work, outputs)
+    def _do(self, stage: Stage) -> None:
         if self.ledger.is_current(stage):
-            _log.info("%s: done before", name)
+            _log.info("%s: done before", stage.name)
             return
         changed = self.ledger.changed_inputs(stage)
-        _log.info("%s: %s", name, f"over again, because of another {', '.join(changed)}" if changed else "begins")
+        _log.info("%s: %s", stage.name, f"over again, because of another {', '.join(changed)}" if changed else "begins")
         entry = self.ledger.run(stage)
         if torch.device(self.device).type == "cuda":  # graphs and worlds of a stage hold the GPU's memory until collected
             gc.collect()
             torch.cuda.empty_cache()
         numbers = ", ".join(f"{k} {v:.4g}" for k, v in entry.result.items() if isinstance(v, int | float) and math.isfinite(v))
-        _log.info("%s: done in %.0f s; %s", name, entry.seconds, numbers)
+        _log.info("%s: done in %.0f s; %s", stage.name, entry.seconds, numbers)
 
     @contextlib.contextmanager
     def _workers(self, stage: str) -> Iterator[Workers]:
@@ -368,14 +361,7 @@ class _Reached(Exception):
 class _Look(_Run):
     """Goes through the stages that are done, and no further."""
 
-    def _do(
-        self,
-        name: str,
-        inputs: dict[str, str],
-        work: Callable[[Path], dict[str, Any]],
-        outputs: Callable[[Path], list[Path]],
-    ) -> None:
-        stage = Stage(name, inputs, work, outputs)
+    def _do(self, stage: Stage) -> None:
         if not self.ledger.is_current(stage):
             raise _Reached(stage)
 

@@ -7,6 +7,7 @@ static method `completed`, which gets the values of the file.
 
 import dataclasses
 import functools
+import math
 import types
 import typing
 from collections.abc import Callable
@@ -44,6 +45,17 @@ def from_json(kind: type[T], values: Any, error: type[ParcError] = SettingsError
     if missing := sorted(needed - values.keys()):
         raise error(f"{kind.__name__} lacks {', '.join(missing)}")
     return kind(**{name: _value(hints[name], value, f"{kind.__name__}.{name}", error) for name, value in values.items()})
+
+
+def tidy(value: Any, digits: int | None = None) -> Any:
+    """Plain values for JSON, which has no NaN and no infinity: null instead; floats keep so many significant digits."""
+    if isinstance(value, dict):
+        return {str(k): tidy(v, digits) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [tidy(v, digits) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}") if isinstance(value, float) and digits else value
 
 
 def reader(kind: type[T], error: type[ParcError] = SettingsError) -> Callable[[Any], T]:

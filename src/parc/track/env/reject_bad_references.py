@@ -8,10 +8,9 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.metrics.clip_batch import ClipBatch
+from parc.metrics.clip_batch import ClipBatch, groups
 from parc.quality.limit_profiles import TrackerInputLimits
 from parc.quality.measure_clip import worst_frames
-from parc.track.env.terrain_nearness import grouped
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ def screen_clips(
     if not settings.enabled:
         return list(clips), []
     verdicts: list[Refusal | None] = []
-    for group in grouped(clips):
+    for group in groups(clips):
         verdicts += _screen_group(character, group, settings, device)
     kept = [clip for clip, verdict in zip(clips, verdicts, strict=True) if verdict is None]
     return kept, [verdict for verdict in verdicts if verdict is not None]
