@@ -30,7 +30,10 @@ SCHEMA = 1
 DIGITS = 7
 """of numbers, significant"""
 _FOLDER = "parts"
-_STAGES = ("character", "motion", "terrain", "path", "metrics", "generate", "correct", "physics", "track", "record", "evaluate")
+_STAGES = (
+    "character", "motion", "terrain", "path", "metrics", "fit", "generate", "correct", "physics", "track", "record", "plan",
+    "evaluate",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ from parc.vary.vary_clips import VarySettings, carry_well, fit_carried
 
 @dataclass(frozen=True)
 class VarySetSettings:
+    """Of the variations of a whole data set."""
+
     vary: VarySettings = field(default_factory=VarySettings)
     limits: VariationLimits = field(default_factory=VariationLimits)
     workers: int = 0

@@ -6,10 +6,10 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.unknowns import pad
 from parc.metrics.clip_batch import ClipBatch
 from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.subject.calibrate_subject import Fitted
-from parc.mocap.subject.fit_goals import pad
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.quality.limit_check import ClipQuality
 from parc.quality.measure_clip import measure_against_take
