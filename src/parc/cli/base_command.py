@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Command(ABC):
+    """Options of every command, and how its result is told."""
+
     seed: int = 0
     """same seed, same result"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -31,8 +33,14 @@ class Command(ABC):
         if self.device == "cuda":
             _ = self.torch_device
 
+    @classmethod
+    def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
+        """Fields whose default is another with this `--preset` and `--device`."""
+        return {}
+
     @abstractmethod
-    def run(self) -> dict[str, Any]: ...
+    def run(self) -> dict[str, Any]:
+        """Do the work; the result as plain data."""
 
     def show(self, result: dict[str, Any]) -> None:
         """Print the result for a person; aligned pairs unless a command has something better."""
@@ -42,6 +50,7 @@ class Command(ABC):
 
     @property
     def torch_device(self) -> str:
+        """Where torch computes."""
         from parc.run.choose_device import choose_device
 
         return choose_device(self.device)
@@ -60,6 +69,7 @@ def use_threads(count: int) -> None:
 
 
 def print_json(result: dict[str, Any]) -> None:
+    """The result as one line of JSON, the last of stdout."""
     sys.stdout.flush()
     print(json.dumps(_plain(result)))
 
