@@ -5,6 +5,7 @@ result as plain data; `show` prints it for a person. With --json the result is o
 """
 
 import json
+import logging
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -68,21 +69,32 @@ def use_threads(count: int) -> None:
         torch.set_num_threads(count)
 
 
+def log_to_stderr() -> None:
+    """Show the messages of a long job, with the time of each."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+
+
 def print_json(result: dict[str, Any]) -> None:
     """The result as one line of JSON, the last of stdout."""
     sys.stdout.flush()
     print(json.dumps(_plain(result)))
 
 
-def progress(total: int | None, what: str):
-    """A progress bar on a terminal, a line every half minute elsewhere."""
+def progress(total: int | None, what: str, unit: str = "") -> Any:
+    """A progress bar with an estimate of what is left on a terminal, a line every half minute elsewhere; on stderr."""
     if not sys.stderr.isatty():
         from parc.cli.progress_lines import ProgressLines
 
-        return ProgressLines(total, what)
+        return ProgressLines(total, what, unit=unit)
     from tqdm import tqdm
 
-    return tqdm(total=total, desc=what, unit="", file=sys.stderr)
+    return tqdm(total=total, desc=what, unit=unit, file=sys.stderr)
+
+
+def advance(bar: Any, done: int, total: int) -> None:
+    """Set a progress bar to `done` of `total`."""
+    bar.total = total
+    bar.update(done - bar.n)
 
 
 def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:

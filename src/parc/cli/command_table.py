@@ -67,7 +67,9 @@ COMMANDS = {
     "metrics": Row("measure", "metrics_command", "Metrics", "measure clips: TPL, TCL, HJF, FWD, skate, floating, ..."),
     "evaluate": Row("measure", "evaluate_commands", "Evaluate", "the paper's tables for a run or for models, as a page"),
     "evaluate generator": Row("measure", "evaluate_commands", "EvaluateGenerator", "generators on a set of terrains (Table 1)"),
-    "evaluate tracker": Row("measure", "evaluate_commands", "EvaluateTracker", "trackers on generated motions (Table 2) or clips"),
+    "evaluate tracker": Row(
+        "measure", "evaluate_commands", "EvaluateTracker", "trackers on generated motions (Table 2) or clips"
+    ),
     "evaluate blending": Row("measure", "evaluate_commands", "EvaluateBlending", "the blending sweep (Table 3)"),
     "evaluate traverse": Row("measure", "evaluate_traverse_command", "EvaluateTraverse", "share of terrains crossed in physics"),
     "completion": Row("more", "completion_command", "Completion", "a script that completes commands and options in a shell"),

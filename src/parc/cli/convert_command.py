@@ -2,14 +2,19 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
+from parc.character import humanoid
 from parc.cli.base_command import Command, number
-
-if TYPE_CHECKING:
-    from parc.dataset.clip import Clip
+from parc.dataset import Provenance, load_clip, save_clip
+from parc.dataset.clip import Clip
+from parc.dataset.convert import check_writable
+from parc.errors import SettingsError
+from parc.mocap import ReadSettings, load_naming, make_clip, read_take
+from parc.mocap.make.mocap_quality import UNITS
+from parc.mocap.read.detect_units_and_rate import unit_in_metres
 
 _DROPPED = {
     ".bvh": ("contacts", "terrain", "path"),
@@ -55,10 +60,6 @@ class Convert(Command):
     """to retarget: hands touch things; else they are taken to swing freely"""
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.dataset import load_clip, save_clip
-        from parc.dataset.convert import check_writable
-        from parc.errors import SettingsError
 
         check_writable(self.target)
         told = [f"--{name.replace('_', '-')}" for name in ("names", "fps", "up", "source_unit", "hands") if getattr(self, name)]
@@ -77,11 +78,6 @@ class Convert(Command):
         }
 
     def _retargeted(self) -> tuple["Clip", dict[str, Any]]:
-        from parc.character import humanoid
-        from parc.dataset import Provenance
-        from parc.errors import SettingsError
-        from parc.mocap import ReadSettings, load_naming, make_clip, read_take
-        from parc.mocap.read.detect_units_and_rate import unit_in_metres
 
         if self.fps is not None and not 0 < self.fps < 1e4:
             raise SettingsError(f"--fps is {self.fps:g}, expected a positive number of frames a second")
@@ -94,7 +90,6 @@ class Convert(Command):
         return made.clip, {"warnings": list(take.warnings), "faults": list(made.quality.faults()), "quality": quality}
 
     def show(self, result: dict[str, Any]) -> None:
-        from parc.mocap.make.mocap_quality import UNITS
 
         super().show({key: value for key, value in result.items() if key != "quality"})
         for key, value in result.get("quality", {}).items():

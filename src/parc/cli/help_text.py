@@ -2,8 +2,8 @@
 
 import shutil
 import textwrap
+from collections.abc import Sequence
 
-from parc.cli.command_examples import EXAMPLES
 from parc.cli.command_table import COMMANDS, GROUPS
 from parc.cli.option_list import Option, first_paragraphs, of_group, options_of
 
@@ -36,31 +36,33 @@ def group_overview(group: str) -> str:
     return "\n".join([f"usage: parc {group} COMMAND [options]; `parc {group} COMMAND --help` tells more", "", *lines])
 
 
-def command_options(name: str) -> list[Option]:
-    """All options of a command, settings included."""
-    row = COMMANDS[name]
-    return options_of(f"parc.cli.{row.module}", row.command)
+def command_help(call: str, module: str, command: str, examples: Sequence[str], group: str = "") -> str:
+    """The help of a command: its own options, its settings by name, examples; with `group` the settings of that group in full.
 
-
-def command_help(name: str, group: str = "") -> str:
-    """The help of a command: its own options, then its settings by name; with `group` the settings of that group in full."""
-    row = COMMANDS[name]
-    options = command_options(name)
-    if group:
-        return "\n".join([f"settings of `parc {name}`: --{group}.*", "", *_rows(of_group(options, group))])
+    call: what is typed for it, as "parc track".
+    """
+    options = options_of(module, command)
+    chosen = of_group(options, group.strip("-.*")) if group.strip("-.*") else []
+    if chosen:
+        return "\n".join([f"settings of `{call}`: --{chosen[0].group}.*", "", *_rows(chosen)])
     own = sorted((option for option in options if not option.group), key=lambda option: option.flag in _COMMON)
-    needed = [option.flag if option.is_positional else f"{option.short or option.flag} {option.values}" for option in own if option.required]
-    lines = [f"usage: parc {' '.join([name, *needed])} [options]", ""]
-    for paragraph in first_paragraphs(f"parc.cli.{row.module}", row.command):
+    needed = [
+        option.flag if option.is_positional else f"{option.short or option.flag} {option.values}"
+        for option in own
+        if option.required
+    ]
+    lines = [f"usage: {' '.join([call, *needed])} [options]", ""]
+    for paragraph in first_paragraphs(module, command):
         lines += [*textwrap.wrap(paragraph, _width()), ""]
     lines += _rows(own)
     groups = list(dict.fromkeys(option.group for option in options if option.group))
     if groups:
-        lines += ["", f"settings; `parc {name} --help {groups[0]}` tells more of a group, and so on:"]
+        lines += ["", f"settings and their defaults; `{call} --help {groups[0]}` tells more of that group, and so on:"]
     for heading in groups:
         named = [f"{option.flag} {option.default}".rstrip() for option in options if option.group == heading]
         lines += [f"  {heading}", *_filled(named)]
-    lines += ["", "examples", *(f"  {example}" for example in EXAMPLES.get(name, ()))]
+    if examples:
+        lines += ["", "examples", *(f"  {example}" for example in examples)]
     return "\n".join(lines)
 
 
@@ -70,7 +72,8 @@ def _rows(options: list[Option]) -> list[str]:
     for option in options:
         typed = ", ".join(([option.short] if option.short else []) + [option.flag])
         if not option.is_positional:
-            typed = f"{typed} {option.values}" if option.values else f"{typed}, {option.flags[-1]}"
+            typed = f"{typed} {option.values}" if option.values else typed
+            typed = f"{typed}, {option.flags[-1]}" if option.default == "True" and not option.values else typed
         default = {"True": "on", "False": "off"}.get(option.default, option.default) if not option.values else option.default
         text = option.text + (f" ({default})" if default else "")
         wrapped = textwrap.wrap(text, max(_width() - _COLUMN, 30)) or [""]

@@ -9,7 +9,7 @@ import ast
 import functools
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import parc
@@ -77,7 +77,7 @@ def _options(found: _Class, prefix: str, group: str, given: dict[str, ast.expr])
             inner = "" if "arg(name='')" in notes else f"{name.replace('_', '-')}."
             yield from _options(settings, prefix + inner, (prefix + inner).removesuffix("."), _changed(default))
             continue
-        short = next((note[-4:-2] for note in notes if "aliases=" in note), "")
+        short = next((note.split("'")[1] for note in notes if "aliases=" in note), "")
         metavar = next((note.split("'")[1] for note in notes if "metavar=" in note), "")
         is_switch = isinstance(hint, ast.Name) and hint.id == "bool"
         positional = "Positional" in notes
@@ -98,9 +98,15 @@ def _fields(found: _Class) -> Iterator[tuple[str, ast.AnnAssign, str]]:
     for part in _with_bases(found):
         body = part.node.body
         for statement, after in zip(body, [*body[1:], None], strict=True):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.target.id not in seen:
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and statement.target.id not in seen
+            ):
                 seen.add(statement.target.id)
-                said = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str)
+                said = (
+                    isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str)
+                )
                 yield part.module, statement, after.value.value if said else ""  # type: ignore[union-attr]
 
 
@@ -268,4 +274,4 @@ def flags_of(options: list[Option]) -> list[str]:
 
 def of_group(options: list[Option], group: str) -> list[Option]:
     """Those of a group and of the groups within it."""
-    return [replace(option) for option in options if option.group == group or option.group.startswith(f"{group}.")]
+    return [option for option in options if option.group and f"{option.group}.".startswith(f"{group}.")]

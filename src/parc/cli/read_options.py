@@ -24,21 +24,21 @@ class OptionsError(ParcError):
     """Options that cannot be read."""
 
 
-def read_options(command: type[C], words: Sequence[str], name: str, options: list[Option]) -> C:
+def read_options(command: type[C], words: Sequence[str], call: str, options: list[Option]) -> C:
     """The command with its options; OptionsError where they are wrong. `options` are those it has."""
 
     def refuse(event: Any) -> NoReturn:
-        raise OptionsError(_sentence(event, name, words, options) + f"; see `parc {name} --help`")
+        raise OptionsError(_sentence(event, call, words, options) + f"; see `{call} --help`")
 
     try:
         from tyro._errors import on_parse_error  # of tyro 1.0.16; without it tyro tells in its own words
     except ImportError:
-        return _parsed(command, words, name)
+        return _parsed(command, words, call)
     with on_parse_error(refuse):
-        return _parsed(command, words, name)
+        return _parsed(command, words, call)
 
 
-def _parsed(command: type[C], words: Sequence[str], name: str) -> C:
+def _parsed(command: type[C], words: Sequence[str], call: str) -> C:
     changed = command.of_preset(_given(command, words, "preset"), _given(command, words, "device"))
     default: Any = None
     if changed:
@@ -46,7 +46,7 @@ def _parsed(command: type[C], words: Sequence[str], name: str) -> C:
         unset: dict[str, Any] = {field.name: tyro.MISSING for field in fields if _is_required(field)}
         default = command(**(unset | changed))
     more = {} if default is None else {"default": default}
-    return tyro.cli(command, args=list(words), prog=f"parc {name}", config=(tyro.conf.AvoidSubcommands,), add_help=False, **more)
+    return tyro.cli(command, args=list(words), prog=call, config=(tyro.conf.AvoidSubcommands,), add_help=False, **more)
 
 
 def _is_required(field: "dataclasses.Field[Any]") -> bool:
@@ -63,18 +63,18 @@ def _given(command: type[Command], words: Sequence[str], name: str) -> str:
     return values[-1] if values and f"'{values[-1]}'" in str(field.type) else str(field.default)
 
 
-def _sentence(event: Any, name: str, words: Sequence[str], options: list[Option]) -> str:
+def _sentence(event: Any, call: str, words: Sequence[str], options: list[Option]) -> str:
     """What is wrong, of one of tyro's events."""
-    kind = type(event).__name__
-    tokens = list(getattr(event, "tokens", getattr(event, "unrecognized_tokens", ())))
-    unknown = next((token.split("=")[0] for token in tokens if re.match(r"--?[a-zA-Z]", token)), None)
+    kind, known = type(event).__name__, {"--", *flags_of(options)}
+    typed = [word.split("=")[0].replace("_", "-") for word in words if re.match(r"--[a-zA-Z]", word)]
+    unknown = next((word for word in typed if word not in known), None)
     if unknown is not None:
-        return _unknown(unknown, name, options)
+        return _unknown(unknown, call, options)
     if kind == "MissingArgs":
         missing = [_option(missed.arg, options) for missed in event.missing_arguments]
-        return f"`parc {name}` needs {' and '.join(_needed(option) for option in missing)}"
+        return f"`{call}` needs {' and '.join(_needed(option) for option in missing)}"
     if kind == "UnrecognizedArgs":
-        return f"nothing is known to do with '{tokens[0]}'"
+        return f"'{event.tokens[0]}' is one word too many"
     option = _option(event.argument, options) if getattr(event, "argument", None) is not None else None
     if kind == "BadValue" and option is not None:
         count = len(option.values.split())
@@ -116,10 +116,10 @@ def _typed(option: Option, words: Sequence[str]) -> str:
     return " ".join(values[:stop])
 
 
-def _unknown(flag: str, name: str, options: list[Option]) -> str:
+def _unknown(flag: str, call: str, options: list[Option]) -> str:
     """With what may have been meant: the name it has now, the group it stands in, or one that looks like it."""
     flag, known = flag.replace("_", "-"), flags_of(options)
-    renamed = next((OLD_OPTIONS[key] for key in ((name.split()[0], flag), ("", flag)) if key in OLD_OPTIONS), "")
+    renamed = next((OLD_OPTIONS[key] for key in ((call.split()[1], flag), ("", flag)) if key in OLD_OPTIONS), "")
     if renamed and any(renamed.startswith(option.flag) for option in options):
         return f"there is no option {flag} any more, it is {renamed} now"
     inside = [other for other in known if other.endswith(f".{flag[2:]}")]

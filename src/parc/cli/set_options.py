@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from parc.cli.base_command import Command
-
-if TYPE_CHECKING:
-    from parc.evaluate.terrain_families import Family
-    from parc.evaluate.terrain_sets import SetChoice
+from parc.cli.main import COMMANDS
+from parc.evaluate.terrain_families import Family
+from parc.evaluate.terrain_sets import SetChoice, families_of
+from parc.evaluate.testing_ledger import headlines, noted_test_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +31,10 @@ class SetOptions(Command):
     @property
     def usual_families(self) -> tuple["Family", ...]:
         """Where none are named: all of the set."""
-        from parc.evaluate.terrain_sets import families_of
 
         return families_of(self.set)
 
     def choice(self) -> "SetChoice":
-        from parc.evaluate.terrain_sets import SetChoice
 
         return SetChoice(self.set, self.families or self.usual_families)
 
@@ -46,7 +44,6 @@ class SetOptions(Command):
 
         models: hashes of their content, by any name.
         """
-        from parc.evaluate.testing_ledger import headlines, noted_test_run
 
         if self.set != "test":
             yield {}
@@ -60,7 +57,6 @@ class SetOptions(Command):
 
 def command_line(command: Command) -> str:
     """What to type for this command: options that are not the usual ones."""
-    from parc.cli.main import COMMANDS
 
     name = next(name for name, entry in COMMANDS.items() if entry.command == type(command).__name__)
     words, places = [], []

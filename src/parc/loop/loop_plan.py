@@ -53,15 +53,19 @@ class StartSettings:
 
 @dataclass(frozen=True)
 class SynthesisPlan:
+    """How many new clips, and how they are made."""
+
     clips: int = 1000
     """wanted; units are made until there are as many"""
     most_units: int = 1000
     """units after which it is given up"""
-    settings: SynthesisSettings = field(default_factory=lambda: SynthesisSettings(mirrored=False))
+    settings: SynthesisSettings = field(default_factory=SynthesisSettings)
 
 
 @dataclass(frozen=True)
 class TrackerPlan:
+    """The tracker of an iteration and its training."""
+
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     training: TrainingPlan = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
@@ -91,10 +95,12 @@ class Expected:
 
 @dataclass(frozen=True)
 class IterationPlan:
+    """The stages of one iteration."""
+
     generator: TrainSettings = field(default_factory=TrainSettings)
     synthesis: SynthesisPlan = field(default_factory=SynthesisPlan)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
-    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
@@ -127,7 +133,7 @@ class VariationPlan:
     """variations of each clip (paper)"""
     vary: VarySetSettings = field(default_factory=VarySetSettings)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
-    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
@@ -148,6 +154,8 @@ class VariationPlan:
 
 @dataclass(frozen=True)
 class LoopSettings:
+    """A whole run."""
+
     name: str
     plans: tuple[IterationPlan, ...]
     """of iterations 1, 2, ...; the last one serves for all further ones"""
@@ -216,7 +224,7 @@ def tiny() -> LoopSettings:
     )  # fmt: skip
     synthesis = SynthesisSettings(
         boxes=low, terrains_per_unit=1, candidates=4, rollout=RolloutSettings(seconds=2.0, steps=2, lock_feet=False),
-        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), mirrored=False, only_valid=False, shortest=10,
+        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), only_valid=False, shortest=10,
     )  # fmt: skip
     small = TrackerSettings.small()
     ppo = replace(small.ppo, steps=4, epochs=1, minibatch=32)
@@ -247,7 +255,7 @@ def scratch() -> LoopSettings:
         checkpoint_seconds=10.0, log_steps=20,
     )  # fmt: skip
     synthesis = SynthesisSettings(
-        boxes=low, terrains_per_unit=4, candidates=16, optimise=OptimiseSettings(iterations=200), mirrored=False
+        boxes=low, terrains_per_unit=4, rollout=RolloutSettings(), optimise=OptimiseSettings(iterations=200)
     )
     small = TrackerSettings.small()
     tracker = replace(small, policy=replace(small.policy, hidden=(128, 128)))
@@ -271,7 +279,7 @@ def quick() -> LoopSettings:
     )  # fmt: skip
     synthesis = SynthesisSettings(
         boxes=low, terrains_per_unit=4, candidates=8, rollout=RolloutSettings(seconds=12.0),
-        optimise=OptimiseSettings(iterations=150), mirrored=False,
+        optimise=OptimiseSettings(iterations=150),
     )  # fmt: skip
     base = TrackerSettings()
     ppo = replace(
@@ -291,9 +299,8 @@ def quick() -> LoopSettings:
 def gpu() -> LoopSettings:
     """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth and sixth day)."""
     synthesis = SynthesisSettings(
-        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400),
-        mirrored=False,
-    )  # fmt: skip
+        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400)
+    )
     step = StepSettings(own_start=0.0, adam=AdamSettings(rate=3e-4))
     base = TrackerSettings()
     careful = replace(base.ppo, actor_rate=5e-5, rate_range=(1e-5, 1e-4), target_kl=0.02, stop_kl=0.1)
@@ -301,7 +308,7 @@ def gpu() -> LoopSettings:
         generator=TrainSettings(seconds=360, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
         tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35),
-        record=RecordSettings(mirrored=False, clips_per_unit=256),
+        record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
         expected=Expected(380, 110, 1110, 40, 25),
     )
@@ -329,6 +336,7 @@ PRESETS: dict[str, Callable[[], LoopSettings]] = {"tiny": tiny, "scratch": scrat
 
 
 def preset(name: str) -> LoopSettings:
+    """A preset by its name."""
     if name not in PRESETS:
         raise SettingsError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}")
     return PRESETS[name]()
@@ -340,7 +348,6 @@ def _recording(shortest: float, cut: float, clips_per_unit: int, accept: AcceptS
         attempt=AttemptSettings(shortest=shortest),
         stretch=StretchSettings(shortest=shortest, cut_before_failure=cut),
         accept=accept or AcceptSettings(shortest=shortest),
-        mirrored=False,
         clips_per_unit=clips_per_unit,
     )
 

@@ -73,6 +73,8 @@ class TrainingPlan:
     """record CUDA graphs"""
 
     def __post_init__(self) -> None:
+        if self.seed < 0 or self.threads < 0:
+            raise SettingsError(f"seed {self.seed} and {self.threads} threads were asked for, expected numbers of at least 0")
         if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
             raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
         if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
@@ -386,9 +388,3 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-if __name__ == "__main__":
-    from parc.track.learn.training_arguments import main
-
-    main()
