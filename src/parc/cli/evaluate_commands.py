@@ -41,9 +41,9 @@ class _Evaluation(SetOptions):
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """folder for results, where a stopped evaluation goes on; RUN/evaluation, or out/evaluation, if not given"""
     preset: Literal["default", "quick", "paper", "paper-quick"] = "default"
-    """quick: 10 terrains of each family x 4 motions, 10 s: minutes on a CPU. paper: windows as the network gives them, s = 0.65, a
-    target 2.8 m ahead, no repair of feet, no gravity, no overlapping windows, and the best motion of a terrain by the paper's
-    heuristic. What is sampled, and in how many steps, is the generator's own and is told with its numbers: one of train-generator
+    """quick: 10 terrains of each family x 4 motions, 10 s: minutes on a CPU. paper: windows as the network gives them, s = 0.65,
+    a target 2.8 m ahead, no repair of feet, no gravity, no overlapping windows, and the best motion of a terrain by the paper's
+    heuristic; what is sampled, and in how many steps, is the generator's own and is told with its numbers: one of train-generator
     --preset paper is a DDPM, the one in the box a few-step flow. paper-quick: both"""
     terrains: int = EvaluationSettings.terrains
     """of each family"""

@@ -12,7 +12,7 @@ from parc.character import humanoid
 from parc.cli.base_command import Command, advance, progress, show_workers
 from parc.cli.picture_file import check_picture, save_picture
 from parc.correct.correct_motions import OptimiseSettings, optimise
-from parc.correct.generate_clip import GenerateSettings, generate_clip
+from parc.correct.generate_clip import GenerateClipSettings, generate_clip
 from parc.correct.synthesise_clips import SynthesisSettings, synthesise
 from parc.dataset import Dataset, load_clip, save_clip
 from parc.dataset.convert import check_writable
@@ -51,12 +51,12 @@ class Generate(Command):
     preset: Literal["default", "paper"] = "default"
     """paper: windows as the network gives them, s = 0.65, no repair, gravity or overlap, and the best motion by the paper's
     heuristic. What is sampled, in how many steps, is the generator's own: only one of train-generator --preset paper is a DDPM"""
-    settings: Annotated[GenerateSettings, tyro.conf.arg(name="")] = field(default_factory=GenerateSettings)
+    settings: Annotated[GenerateClipSettings, tyro.conf.arg(name="")] = field(default_factory=GenerateClipSettings)
 
     @classmethod
     def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
         """The paper's sampler."""
-        return {"settings": GenerateSettings.paper()} if preset == "paper" else {}
+        return {"settings": GenerateClipSettings.paper()} if preset == "paper" else {}
 
     def run(self) -> dict[str, Any]:
         """Generate."""

@@ -57,8 +57,9 @@ class Loop(Command):
     """spatial variations of each clip of the starting set, recorded before iteration 1; 0: none. The paper has 50; as the run was
     begun, or the preset's (50 with paper, else none), if not given"""
     physics_correction: bool = True
-    """no: the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among candidates, and
-    nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no guard"""
+    """without it, the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among
+    candidates, and nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no
+    guard"""
     kinematic_only: bool = False
     """generated clips join the data set after kinematic correction; nothing is tracked"""
     cluster: str | None = None

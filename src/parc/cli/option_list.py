@@ -7,7 +7,7 @@ the options tyro makes of the same classes.
 
 import ast
 import functools
-import sys
+import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,9 +220,10 @@ def _default(module: str, default: ast.expr | None) -> str:
 
 @functools.cache
 def _tree(module: str) -> ast.Module:
-    known = getattr(sys.modules.get(module), "__file__", None)
+    if not module.startswith("parc."):  # `benchmarks.commands`, of a program beside the package
+        return ast.parse(Path(str(importlib.util.find_spec(module).origin)).read_text(encoding="utf-8"))  # type: ignore[union-attr]
     place = Path(parc.__file__).parents[1] / module.replace(".", "/")
-    file = Path(known) if known else place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     return ast.parse(file.read_text(encoding="utf-8"))
 
 

@@ -54,7 +54,7 @@ def _is_required(field: "dataclasses.Field[Any]") -> bool:
 
 
 def _given(command: type[Command], words: Sequence[str], name: str) -> str:
-    """The value of an option if it was given and is one of its choices, else its default; nothing where there is no such option."""
+    """The value of an option if it was given and is one of its choices, else its default; "" where there is no such option."""
     field = next((field for field in dataclasses.fields(command) if field.name == name), None)
     if field is None:
         return ""

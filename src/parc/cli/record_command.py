@@ -35,8 +35,8 @@ class Record(Command):
     iteration: int = 1
     """PARC iteration the recordings belong to"""
     preset: StagePreset = "default"
-    """defaults of all settings. default: also stretches of 2 s and more of clips that were not tracked to their end; paper: of every
-    clip the earliest start that reaches its end, whatever it looks like, on its whole terrain; others: as that preset of
+    """defaults of all settings. default: also stretches of 2 s and more of clips that were not tracked to their end; paper: of
+    every clip the earliest start that reaches its end, whatever it looks like, on its whole terrain; others: as that preset of
     `parc loop`"""
     worlds: int = 0
     """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""

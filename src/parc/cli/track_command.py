@@ -92,7 +92,7 @@ class Track(Command):
         first = round(self.start_time * fps) if math.isfinite(self.start_time) else -1
         if not 0 <= first < len(clip.motion) - 1:
             raise MotionError(
-                f"cannot start at {self.start_time:g} s: '{clip.name}' lasts {clip.motion.duration:.2f} s and something must be left"
+                f"cannot start at {self.start_time:g} s: '{clip.name}' lasts {clip.motion.duration:.2f} s, and some must be left"
             )
         return first
 

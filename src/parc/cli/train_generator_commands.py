@@ -26,9 +26,9 @@ class TrainGenerator(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """folder for weights, checkpoint and metrics"""
     preset: StagePreset = "default"
-    """defaults of all settings. default: few-step flow, prefix-cached transformer, steps of 1024 windows on a GPU and 16 on the CPU;
-    paper: the paper's DDPM, losses and windows, all with the same chance, its sizes and rates those of the released code; others:
-    as that preset of `parc loop`"""
+    """defaults of all settings. default: few-step flow, prefix-cached transformer, steps of 1024 windows on a GPU and 16 on the
+    CPU; paper: the paper's DDPM, losses and windows, all with the same chance, its sizes and rates those of the released code;
+    others: as that preset of `parc loop`"""
     init: Path | None = None
     """generator file to start from"""
     resume: bool = True

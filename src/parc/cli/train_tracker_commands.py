@@ -24,16 +24,19 @@ from parc.track.tracker_settings import TrackerSettings
 
 @dataclass(frozen=True, kw_only=True)
 class TrainTracker(Command):
-    """Train a tracking controller by reinforcement learning. A run that was stopped goes on when the same command is given again."""
+    """Train a tracking controller by reinforcement learning.
+
+    A run that was stopped goes on when the same command is given again.
+    """
 
     clips: Annotated[Path, tyro.conf.Positional]
     """data set, folder of motion files, or one motion file"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """folder for actor, checkpoint and metrics"""
     preset: TrackerPreset = "default"
-    """defaults of all settings. default: learns fast, 8192 worlds on a GPU and 64 on the CPU; small: small networks for a CPU; paper:
-    the paper's actions, rewards and failure rates in MuJoCo, PPO's numbers and the start noise, which it does not tell, those of
-    the released code (SGD at 5e-5, 32 steps, 5 epochs, 7.5 cm); others: as that preset of `parc loop`"""
+    """defaults of all settings. default: learns fast, 8192 worlds on a GPU and 64 on the CPU; small: small networks for a CPU;
+    paper: the paper's actions, rewards and failure rates in MuJoCo, PPO's numbers and the start noise, which it does not tell,
+    those of the released code (SGD at 5e-5, 32 steps, 5 epochs, 7.5 cm); others: as that preset of `parc loop`"""
     init: Path | None = None
     """checkpoint to take weights from"""
     resume: bool = True

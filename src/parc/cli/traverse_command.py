@@ -92,7 +92,7 @@ class CrossTerrain(CrossingOptions):
     """.terrain file, grey image (a pixel is a cell of .4 m, black -2 m, white 2 m; other heights by `parc terrain make from`) or
     mesh; or boxes, walks, platforms, stairs, course for a new one of that kind"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """motion file to write (.motion .bvh .npz .glb .pkl .usd); without extension: .motion, .bvh and .glb. With --seeds a folder"""
+    """motion file to write (.motion .bvh .npz .glb .pkl .usd); without extension: .motion, .bvh, .glb. With --seeds a folder"""
     formats: tuple[str, ...] = ()
     """further extensions to write, as in --formats bvh glb"""
     path: Path | None = None

@@ -18,7 +18,7 @@ from parc.terrain.terrain import Terrain, TerrainBatch
 
 
 @dataclass(frozen=True)
-class GenerateSettings:
+class GenerateClipSettings:
     """How a motion along a path is made; as in synthesis, but with more time."""
 
     candidates: int = 16
@@ -27,7 +27,7 @@ class GenerateSettings:
     select: SelectSettings = field(default_factory=SelectSettings)
 
     @classmethod
-    def paper(cls) -> "GenerateSettings":
+    def paper(cls) -> "GenerateClipSettings":
         """The paper's sampler, number of candidates and heuristic, with time for longer paths."""
         return cls(64, replace(RolloutSettings.paper(), seconds=20.0), SelectSettings.paper())
 
@@ -51,7 +51,7 @@ def generate_clip(
     terrain: Terrain,
     path: TerrainPath,
     name: str,
-    settings: GenerateSettings = GenerateSettings(),
+    settings: GenerateClipSettings = GenerateClipSettings(),
     seed: int = 0,
     source: str = "",
     on_window: Callable[[int, int], object] | None = None,

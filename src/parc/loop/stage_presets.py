@@ -1,4 +1,4 @@
-"""The presets of commands that do one stage of the loop: what `parc loop` does under the same name, or the classes' own defaults."""
+"""The presets of commands that do one stage of the loop: what `parc loop` does under that name, or the classes' own defaults."""
 
 from dataclasses import replace
 from typing import Literal

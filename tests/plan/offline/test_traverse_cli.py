@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from parc.cli.traverse_commands import CrossTerrain as TraverseCommand
+from parc.cli.traverse_commands import motion_files, new_terrain, route_settings
 
 from parc.character.character import Character
 from parc.cli.main import main
-from parc.cli.traverse_commands import CrossTerrain as TraverseCommand
-from parc.cli.traverse_commands import motion_files, new_terrain, route_settings
 from parc.cli.traverse_page import write_outcome
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
