@@ -67,7 +67,10 @@ def main(words: list[str]) -> int:
     from parc.cli.run_command import Called, run_command
 
     call = "python tools/label_check.py"
-    return run_command(Called(call, "label_check", "LabelCheck", (f"{call} recorded --tolerance 2",)), words)
+    return run_command(
+        Called(call, "label_check" if __name__ == "__main__" else __name__, "LabelCheck", (f"{call} recorded --tolerance 2",)),
+        words,
+    )
 
 
 if __name__ == "__main__":

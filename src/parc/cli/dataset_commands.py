@@ -118,14 +118,15 @@ class ShowDataset(Command):
             write_bytes_atomically(self.card, card_markdown(card).encode())
             written["card"] = card
         if self.page is not None:
-            written["page"] = str(self._draw(dataset, self.page))
+            self._draw(dataset, self.page)
+            written |= {"page": str(self.page), "megabytes": self.page.stat().st_size / 1e6}
         return {"clips": len(rows), "minutes": sum(e.seconds for e in entries) / 60, "each": rows, **written}
 
-    def _draw(self, dataset: Dataset, page: Path) -> Path:
+    def _draw(self, dataset: Dataset, page: Path) -> None:
         if not len(dataset):
             raise DatasetError(f"{self.dataset} has no clips to draw")
         with progress(len(dataset), "drawing") as bar:
-            return write_dataset_page(dataset, humanoid(), page, self.megabytes, lambda done, _: advance(bar, done, len(dataset)))
+            write_dataset_page(dataset, humanoid(), page, self.megabytes, lambda done, _: advance(bar, done, len(dataset)))
 
     def show(self, result: dict[str, Any]) -> None:
         """The list, or the card, and where files are."""
