@@ -90,11 +90,25 @@ OLD_COMMANDS = {
 OLD_OPTIONS = {
     ("", "--policy"): "--tracker",
     ("", "--sampler"): "--preset",
+    ("", "--quick"): "--preset quick",
+    ("", "--skills"): "--skill",
     ("generate", "--batch"): "--candidates",
     ("", "--batch"): "--step.batch",
-    ("", "--blend"): "--rollout.blend.start and --rollout.blend.end",
     ("evaluate", "--limit"): "--generator.limits",
-    ("correct", "--preset default"): "",
+    ("evaluate", "--blend"): "--generator.rollout.blend.start and .end",
+    ("traverse", "--blend"): "--method.rollout.blend.start and .end",
+    ("generate", "--blend"): "--rollout.blend.start and .end",
+    ("traverse", "--method"): "--preset",
+    ("traverse", "--correct"): "--method.optimise.iterations (with --preset plain)",
+    ("track", "--start"): "--start-time",
+    ("picture", "--start"): "--start-time",
+    ("picture", "--stop"): "--stop-time",
+    ("practise", "--terrains-per-unit"): "--synthesis.terrains-per-unit",
+    ("synthesise", "--iterations"): "--optimise.iterations",
+    ("record", "--salvage"): "--stretch.salvage",
+    ("record", "--no-salvage"): "--stretch.no-salvage",
+    ("dataset", "--clips"): "--only",
+    ("live", "--period"): "--pilot.period",
+    ("dataset", "--iterations"): "--solve.iterations or --vary.refine.fit.iterations",
 }
-"""(first word of a command or "" for any, option): what it is called since 0.1.0; a name that only moved into a group is found
-without a row here"""
+"""(first word of a command or "" for any, option): its name since 0.1.0; names that only moved into a group need no row"""

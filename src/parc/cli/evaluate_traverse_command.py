@@ -32,6 +32,7 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
     shard: int = 0
     """cross only terrains shard, shard + shards, ... of each family"""
     shards: int = 1
+    """number of calls that share the terrains"""
     keep: Path | None = None
     """folder for the simulated motions"""
 

@@ -58,7 +58,7 @@ def _given(command: type[Command], words: Sequence[str], name: str) -> str:
     field = next((field for field in dataclasses.fields(command) if field.name == name), None)
     if field is None:
         return ""
-    values = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word == f"--{name}"]
+    values = [after for word, after in zip(words, [*words[1:], ""], strict=False) if word == f"--{name}"]
     values += [word.split("=", 1)[1] for word in words if word.startswith(f"--{name}=")]
     return values[-1] if values and f"'{values[-1]}'" in str(field.type) else str(field.default)
 
@@ -66,6 +66,7 @@ def _given(command: type[Command], words: Sequence[str], name: str) -> str:
 def _sentence(event: Any, call: str, words: Sequence[str], options: list[Option]) -> str:
     """What is wrong, of one of tyro's events."""
     kind, known = type(event).__name__, {"--", *flags_of(options)}
+    known |= set(getattr(getattr(getattr(event, "argument", None), "lowered", None), "name_or_flags", ()))
     typed = [word.split("=")[0].replace("_", "-") for word in words if re.match(r"--[a-zA-Z]", word)]
     unknown = next((word for word in typed if word not in known), None)
     if unknown is not None:
@@ -120,7 +121,7 @@ def _unknown(flag: str, call: str, options: list[Option]) -> str:
     """With what may have been meant: the name it has now, the group it stands in, or one that looks like it."""
     flag, known = flag.replace("_", "-"), flags_of(options)
     renamed = next((OLD_OPTIONS[key] for key in ((call.split()[1], flag), ("", flag)) if key in OLD_OPTIONS), "")
-    if renamed and any(renamed.startswith(option.flag) for option in options):
+    if renamed:
         return f"there is no option {flag} any more, it is {renamed} now"
     inside = [other for other in known if other.endswith(f".{flag[2:]}")]
     near = inside[:3] or get_close_matches(flag, known, n=1, cutoff=0.7)

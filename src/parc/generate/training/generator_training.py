@@ -69,6 +69,7 @@ class TrainSettings:
     log_steps: int = 50
     """steps between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of steps"""
     graph: bool = True
     """capture the step as CUDA graphs"""
     compile: bool = False

@@ -67,6 +67,7 @@ class TrainingPlan:
     log_seconds: float = 10.0
     """between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of iterations"""
     threads: int = 0
     """of the CPU engine; 0: all"""
     graphs: bool = True
