@@ -99,7 +99,7 @@ def lines_of(page: Path) -> Iterator[tuple[str, bool]]:
     """Calls of parc in a page, and whether they stand on a line of their own and are whole."""
     text = page.read_text()
     for line in re.findall(r"^ {4}(?:\.venv/bin/)?(parc [a-z].*)$", text, re.MULTILINE):
-        yield line.split(" # ")[0].split("   #")[0], "\\" not in line and "$" not in line
+        yield line.split(" # ")[0].rstrip("\\"), "\\" not in line and "$" not in line
     for span in re.findall(r"`(parc [a-z][^`\n]*)`", text):
         yield span, False
 

@@ -37,7 +37,6 @@ class Author(Command):
     settings: Annotated[MakeSettings, tyro.conf.arg(name="")] = field(default_factory=MakeSettings)
 
     def run(self) -> dict[str, Any]:
-
         if self.count < 1:
             raise SettingsError(f"{self.count} clips were asked for, expected at least 1")
         skills = self.skill or SKILLS

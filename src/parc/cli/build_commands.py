@@ -131,6 +131,5 @@ class Vary(Command):
 
 
 def _print_medians(medians: dict[str, float]) -> None:
-
     for key, value in medians.items():
         print(f"  {key:<12} {value:>8.4g}  {UNITS[key]}")

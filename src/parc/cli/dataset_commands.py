@@ -26,7 +26,6 @@ class Import(Command):
     """processes that read files beside this one"""
 
     def run(self) -> dict[str, Any]:
-
         with progress(None, "importing") as bar:
             report = import_folder(
                 self.folder, self.out, humanoid(), workers=self.workers, progress=lambda done, of: advance(bar, done, of)
@@ -61,7 +60,6 @@ class Merge(Command):
     """give clips whose name is taken a new one instead of stopping"""
 
     def run(self) -> dict[str, Any]:
-
         dataset = merge(self.sources, self.out, humanoid(), rename=self.rename)
         return {"out": str(self.out), "clips": len(dataset), "minutes": dataset.seconds / 60}
 
@@ -78,7 +76,6 @@ class Extract(Command):
     """file to write: .motion keeps everything, .pkl (PARC), .bvh, .npz (MuJoCo qpos), .glb, .usd"""
 
     def run(self) -> dict[str, Any]:
-
         clip = Dataset.open(self.dataset, humanoid())[self.name]
         save_clip(clip, self.out, humanoid())
         return {"out": str(self.out), "clip": clip.name, "skill": clip.provenance.skill, "seconds": clip.motion.duration}

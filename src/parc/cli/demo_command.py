@@ -30,7 +30,6 @@ class Demo(Command):
     """also write the pictures of the documentation into this folder"""
 
     def run(self) -> dict[str, Any]:
-
         self.out.mkdir(parents=True, exist_ok=True)
         character = humanoid()
         with progress(4, "demo") as bar:
@@ -54,7 +53,6 @@ class Demo(Command):
         return {"report": str(report), "clips": clips, "path_m": route.length, **metrics}
 
     def _report(self, boxes: "Terrain", graph: "NavigationGraph", route, walk: "Clip", metrics: dict[str, float]) -> str:
-
         navigation = draw_navigation(boxes, graph.edges, graph.is_jump, route)
         ghosts = draw_clip(walk, humanoid())
         if self.pictures:

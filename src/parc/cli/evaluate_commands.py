@@ -60,7 +60,6 @@ class _Evaluation(SetOptions):
         return ("walks",)
 
     def run(self) -> dict[str, Any]:
-
         use_threads(self.threads)
         character, settings = humanoid(), self._settings()
         models = find_contenders(self.sources)
@@ -120,7 +119,6 @@ class Evaluate(_Evaluation):
     """the sweep of Table 3, for the last generator"""
 
     def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
-
         data, source = _clips(self.dataset, character), self.dataset
         result = describe(models, evaluator)
         result["generators"] = [evaluator.generator_row(c) for c in models.generators]
@@ -177,7 +175,6 @@ class EvaluateTracker(_Evaluation):
         return self.dataset is None
 
     def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
-
         if not models.trackers:
             raise SettingsError(
                 "there is no tracker among the models given; expected an actor.safetensors of `parc train-tracker`"
@@ -234,7 +231,6 @@ def _tell(what: str) -> None:
 
 
 def _clips(source: Path | None, character: "Character") -> list:
-
     if source is None:
         return []
     if not source.exists():
@@ -288,7 +284,6 @@ def _indented(row: dict[str, Any], *kinds: str) -> list[tuple[str, dict[str, Any
 
 
 def _set_line(result: dict[str, Any]) -> str:
-
     return set_title(result["test_set"])
 
 

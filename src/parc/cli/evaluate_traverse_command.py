@@ -37,7 +37,6 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
     """folder for the simulated motions"""
 
     def run(self) -> dict[str, Any]:
-
         if not 0 <= self.shard < self.shards or self.count < 1:
             raise SettingsError(f"shard {self.shard} of {self.shards} of {self.count} terrains does not exist")
         choice = self.choice()
@@ -64,14 +63,12 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
         return {"test_set": choice.facts(len(mine)), "families": table}
 
     def _done(self, name: str, result: "Outcome", character: "Character", bar: Any) -> None:
-
         if self.keep is not None and result.simulated is not None:
             self.keep.mkdir(parents=True, exist_ok=True)
             save_clip(result.simulated, self.keep / f"{name}.motion", character)
         bar.update()
 
     def show(self, result: dict[str, Any]) -> None:
-
         print(set_title(result["test_set"]))
         print(f"{'':<10}" + "".join(f"{c:>15}" for c in _COLUMNS))
         for family, row in result["families"].items():

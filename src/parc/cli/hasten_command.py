@@ -31,7 +31,6 @@ class Hasten(Command):
     settings: Annotated[HastenSettings, tyro.conf.arg(name="")] = field(default_factory=HastenSettings)
 
     def run(self) -> dict[str, Any]:
-
         character = humanoid()
         clips = read_clips(self.dataset, character)
         if not clips:

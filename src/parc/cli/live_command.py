@@ -35,7 +35,6 @@ class Live(Command):
     settings: Annotated[TrialSettings, tyro.conf.arg(name="")] = field(default_factory=TrialSettings)
 
     def run(self) -> dict[str, Any]:
-
         character = humanoid()
         models = Models.load(character, "cpu", self.generator, self.tracker)
         torch.set_num_threads(1)
@@ -56,7 +55,6 @@ class Live(Command):
         return summary(results)
 
     def check(self) -> None:
-
         super().check()
         if self.terrains < 1:
             raise SettingsError(f"{self.terrains} terrains were asked for, expected at least 1")

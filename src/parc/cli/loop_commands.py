@@ -77,7 +77,6 @@ class Loop(Command):
     """same seed, same result; as the run was begun, or 0, if not given"""
 
     def run(self) -> dict[str, Any]:
-
         settings, given = self._settings()
         sources = RunSources(*(getattr(self, name) or given.get(name) for name in ("dataset", "generator", "tracker")))
         character = humanoid()
@@ -125,7 +124,6 @@ class Loop(Command):
         print(f"about {_duration(result['seconds'])} in all on the machine the preset is meant for; nothing was written")
 
     def _processes(self) -> int:
-
         if self.processes is not None:
             return self.processes
         return max(1, torch.cuda.device_count()) if self.torch_device == "cuda" else 1
@@ -223,7 +221,6 @@ class Status(Command):
         return {"lines": lines, "tensorboard": self.tensorboard and str(self.tensorboard), "wandb": self.wandb}
 
     def _draw(self, file: Path) -> None:
-
         if file.suffix != ".svg":
             raise SettingsError(f"the figure is drawn as .svg, not as '{file.name}'")
         numbers = gather_report(self.folder)

@@ -26,7 +26,6 @@ class Metrics(Command):
     """motion files (.motion .pkl .txt .bvh .npz), folders of them, data sets, or clips of data sets as FOLDER/NAME"""
 
     def run(self) -> dict[str, Any]:
-
         if not self.clips:
             raise ParcError("no clip given: name at least one motion file or data set folder")
         character = humanoid()
@@ -53,7 +52,6 @@ class Metrics(Command):
         return {"clips": len(results), "mean": mean_of(results), **pooled, "each": each, "notes": notes}
 
     def show(self, result: dict[str, Any]) -> None:
-
         rows = result.get("each", [])
         several = len({row["clip"] for row in rows}) < len(rows)
         for row in rows:

@@ -52,7 +52,6 @@ class Record(Command):
         return {"settings": stage_preset(preset, True).record}
 
     def run(self) -> dict[str, Any]:
-
         if min(self.iteration, self.worlds, self.threads) < 0:
             asked = f"iteration {self.iteration}, {self.worlds} worlds and {self.threads} threads"
             raise SettingsError(f"{asked} were asked for, expected no number below 0")

@@ -35,7 +35,6 @@ class SetOptions(Command):
         return families_of(self.set)
 
     def choice(self) -> "SetChoice":
-
         return SetChoice(self.set, self.families or self.usual_families)
 
     @contextmanager

@@ -41,7 +41,6 @@ class _Make(Command):
     def make(self) -> "Terrain": ...
 
     def run(self) -> dict[str, Any]:
-
         check_picture(self.picture)
         terrain = self.make()
         save_terrain(terrain, self.out)
@@ -58,7 +57,6 @@ class MakeFlat(_Make):
     """m"""
 
     def make(self) -> "Terrain":
-
         return Terrain.flat(self.size, self.height)
 
 
@@ -69,7 +67,6 @@ class MakeBoxes(_Make):
     settings: Annotated[RandomBoxes, tyro.conf.arg(name="")] = RandomBoxes()
 
     def make(self) -> "Terrain":
-
         return random_boxes(self.settings, np.random.default_rng(self.seed))
 
 
@@ -80,7 +77,6 @@ class MakeWalks(_Make):
     settings: Annotated[RandomWalks, tyro.conf.arg(name="")] = RandomWalks()
 
     def make(self) -> "Terrain":
-
         return random_walks(self.settings, np.random.default_rng(self.seed))
 
 
@@ -102,7 +98,6 @@ class MakePlatforms(_Make):
 
     @cached_property
     def _chain(self) -> "PlatformChain":
-
         return platform_chain(self.settings, np.random.default_rng(self.seed))
 
 
@@ -113,7 +108,6 @@ class MakeStairs(_Make):
     settings: Annotated[Stairs, tyro.conf.arg(name="")] = Stairs()
 
     def make(self) -> "Terrain":
-
         return stairs(self.settings)
 
 
@@ -122,7 +116,6 @@ class MakeCourse(_Make):
     """The 100 x 100 parkour park: platforms, gaps, stairs, walls and ledges."""
 
     def make(self) -> "Terrain":
-
         return parkour_park()
 
 
@@ -136,7 +129,6 @@ class MakeSlice(_Make):
     """cells"""
 
     def make(self) -> "Terrain":
-
         return random_slice(load_terrain(self.terrain), self.size, np.random.default_rng(self.seed))
 
 
@@ -152,7 +144,6 @@ class MakeFrom(_Make):
     """side of a cell, m"""
 
     def make(self) -> "Terrain":
-
         return load_terrain(self.source, ImageHeights(self.height, self.cell), MeshSampling(cell=self.cell))
 
 
@@ -166,7 +157,6 @@ class ShowTerrain(Command):
     """write a picture (.png)"""
 
     def run(self) -> dict[str, Any]:
-
         check_picture(self.picture)
         return _describe(load_terrain(self.terrain), self.picture)
 

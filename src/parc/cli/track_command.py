@@ -43,7 +43,6 @@ class Track(Command):
     """of the CPU engine"""
 
     def run(self) -> dict[str, Any]:
-
         check_picture(self.picture)
         check_writable(self.out)
         torch.set_num_threads(1)  # two gain a tenth for one character, and lose nearly all where another program has a core
@@ -88,7 +87,6 @@ class Track(Command):
         print(f"{result['seconds_per_second']:.1f} s simulated a second; written to {result['out']}")
 
     def _first_frame(self, clip: "Clip", fps: float) -> int:
-
         first = round(self.start_time * fps) if math.isfinite(self.start_time) else -1
         if not 0 <= first < len(clip.motion) - 1:
             raise MotionError(
@@ -98,7 +96,6 @@ class Track(Command):
 
 
 def _checked(clip: "Clip", character: "Character") -> "Clip":
-
     clip.check_made_for(character)
     if not bool(clip.terrain.contains(clip.motion.root_pos[:1, :2])):
         x, y = clip.motion.root_pos[0, :2].tolist()

@@ -66,6 +66,7 @@ def _remove_older(note: Path, files: Sequence[Path]) -> None:
 
 
 def facts_of(result: "Traverse", route: "TerrainPath", seed: int) -> dict[str, Any]:
+    """How a crossing went, in numbers."""
     return {
         "reached": result.reached,
         "progress": result.progress,

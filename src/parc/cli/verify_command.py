@@ -19,7 +19,6 @@ class Verify(Command):
     """data set folder, run folder of `parc loop`, model (.safetensors) or .motion file"""
 
     def run(self) -> dict[str, Any]:
-
         found = verify(self.path)
         if found.faults:
             more = f", and {len(found.faults) - 3} more" if len(found.faults) > 3 else ""
