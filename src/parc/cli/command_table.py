@@ -95,6 +95,7 @@ OLD_OPTIONS = {
     ("generate", "--batch"): "--candidates",
     ("", "--batch"): "--step.batch",
     ("evaluate", "--limit"): "--generator.limits",
+    ("evaluate", "--count"): "--terrains",
     ("evaluate", "--blend"): "--generator.rollout.blend.start and .end",
     ("traverse", "--blend"): "--method.rollout.blend.start and .end",
     ("generate", "--blend"): "--rollout.blend.start and .end",

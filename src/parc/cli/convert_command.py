@@ -83,7 +83,7 @@ class Convert(Command):
         unit = None if self.source_unit is None else unit_in_metres(self.source_unit, "--source-unit")
         take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming))
         provenance = Provenance(source=self.source.name)
-        with progress(100, "retargeting", " %") as bar:
+        with progress(100, "retargeting", "%") as bar:
 
             def tell(part: str, share: float) -> None:
                 bar.set_postfix_str(part)

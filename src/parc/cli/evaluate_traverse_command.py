@@ -27,7 +27,7 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """lines of JSON, one a terrain"""
-    count: int = 50
+    terrains: int = 50
     """terrains of each family"""
     shard: int = 0
     """cross only terrains shard, shard + shards, ... of each family"""
@@ -37,14 +37,14 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
     """folder for the simulated motions"""
 
     def run(self) -> dict[str, Any]:
-        if not 0 <= self.shard < self.shards or self.count < 1:
-            raise SettingsError(f"shard {self.shard} of {self.shards} of {self.count} terrains does not exist")
+        if not 0 <= self.shard < self.shards or self.terrains < 1:
+            raise SettingsError(f"shard {self.shard} of {self.shards} of {self.terrains} terrains does not exist")
         choice = self.choice()
         models, settings = self.models(), self.traverse_settings()
         files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
         hashes = {kind: hash_file(file) for kind, file in files.items()}
         tag = " ".join(value[:16] for value in hashes.values())
-        mine = range(self.shard, self.count, self.shards)
+        mine = range(self.shard, self.terrains, self.shards)
         table: dict[str, Any] = {}
         with self.noted(len(mine), hashes) as noted:
             for family in choice.families:

@@ -74,7 +74,7 @@ def test_the_way_over_platforms_is_from_landing_to_landing() -> None:
 
 def test_crossings_of_the_test_set_are_told_by_family_and_written_down(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out, ledger = tmp_path / "rows.jsonl", tmp_path / "runs.jsonl"
-    words = ["evaluate", "traverse", "-o", str(out), "--set", "test", "--ledger", str(ledger), "--count", "1", "--json"]
+    words = ["evaluate", "traverse", "-o", str(out), "--set", "test", "--ledger", str(ledger), "--terrains", "1", "--json"]
     words += [
         "--method.seconds",
         "1e-9",
