@@ -20,6 +20,11 @@ from parc.cli.completion_command import possible_words
 from parc.cli.main import called, main
 from parc.cli.option_list import flags_of, options_of
 from parc.cli.read_options import read_options
+from parc.correct.synthesise_clips import SynthesisSettings
+from parc.loop.loop_plan import PRESETS, preset
+from parc.plan import TraverseSettings
+from parc.record.record_clips import RecordSettings
+from parc.track.tracker_settings import TrackerSettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "MODEL_CARD.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -189,3 +194,21 @@ def test_completion_scripts_ask_for_words(shell: str, capsys: pytest.CaptureFixt
     began = time.monotonic()
     assert main(["completion", "words", "dem"]) == 0 and time.monotonic() - began < 60
     assert capsys.readouterr().out == "demo\n"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_stage_does_what_the_loop_does_under_the_same_name(name: str) -> None:
+    plan, words = preset(name).plan(1), ["-o", "out", "--preset", name, "--device", "cpu"]
+    assert read("synthesise", words).settings == plan.synthesis.settings  # type: ignore[attr-defined]
+    assert read("record", ["clips", *words]).settings == plan.record  # type: ignore[attr-defined]
+    assert read("train-generator", ["clips", *words]).train == plan.generator  # type: ignore[attr-defined]
+    tracker = read("train-tracker", ["clips", *words])
+    assert (tracker.settings, tracker.plan) == (plan.tracker.settings, plan.tracker.training)  # type: ignore[attr-defined]
+
+
+def test_without_a_preset_a_stage_has_the_defaults_of_its_settings() -> None:
+    words = ["-o", "out", "--device", "cpu"]
+    assert read("synthesise", words).settings == SynthesisSettings()  # type: ignore[attr-defined]
+    assert read("record", ["clips", *words]).settings == RecordSettings()  # type: ignore[attr-defined]
+    assert read("traverse", ["boxes", *words]).settings == TraverseSettings()  # type: ignore[attr-defined]
+    assert read("train-tracker", ["clips", *words]).settings == TrackerSettings()  # type: ignore[attr-defined]

@@ -55,11 +55,13 @@ def command_help(call: str, module: str, command: str, examples: Sequence[str], 
     for paragraph in first_paragraphs(module, command):
         lines += [*textwrap.wrap(paragraph, _width()), ""]
     lines += _rows(own)
-    groups = list(dict.fromkeys(option.group for option in options if option.group))
+    found = [option.group for option in options if option.group]
+    roots = list(dict.fromkeys(group.split(".")[0] for group in found))
+    groups = sorted(set(found), key=lambda group: (roots.index(group.split(".")[0]), group))
     if groups:
         lines += ["", f"settings and their defaults; `{call} --help {groups[0]}` tells more of that group, and so on:"]
     for heading in groups:
-        named = [f"{option.flag} {option.default}".rstrip() for option in options if option.group == heading]
+        named = [_short(option) for option in options if option.group == heading]
         lines += [f"  {heading}", *_filled(named)]
     if examples:
         lines += ["", "examples", *(f"  {example}" for example in examples)]
@@ -82,6 +84,13 @@ def _rows(options: list[Option]) -> list[str]:
             typed = ""
         lines += [f"  {typed if k == 0 else '':<{_COLUMN - 2}}{part}".rstrip() for k, part in enumerate(wrapped)]
     return lines
+
+
+def _short(option: Option) -> str:
+    """A setting with its default; of what is on or off, what to type for the other."""
+    if not option.values:
+        return option.flags[-1] if option.default == "True" else option.flag
+    return f"{option.flag} {option.default}".rstrip()
 
 
 def _filled(words: list[str]) -> list[str]:

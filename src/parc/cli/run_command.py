@@ -5,11 +5,14 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from parc.cli.help_text import command_help
 from parc.cli.option_list import Option, options_of
 from parc.errors import ParcError
+
+if TYPE_CHECKING:
+    from parc.cli.base_command import Command
 
 
 class Called(NamedTuple):
@@ -27,7 +30,7 @@ class Called(NamedTuple):
         """All it has, settings included."""
         return options_of(self.module, self.command)
 
-    def load(self) -> type:
+    def load(self) -> "type[Command]":
         """Its class, imported with all it needs."""
         return getattr(importlib.import_module(self.module), self.command)
 
@@ -61,7 +64,7 @@ def _run(called: Called, words: Sequence[str]) -> int:
     from parc.cli.base_command import print_json
     from parc.cli.read_options import read_options
 
-    command = read_options(called.load(), words, called.call, called.options)
+    command: "Command" = read_options(called.load(), words, called.call, called.options)
     command.check()
     result = command.run()
     if command.json:

@@ -67,8 +67,8 @@ def command_line(command: Command) -> str:
             places += [str(source) for source in value]
         elif dataclasses.is_dataclass(value):
             unnamed = any(getattr(note, "name", None) == "" for note in getattr(hints[option.name], "__metadata__", ()))
-            default = usual[option.name]
-            default = option.default_factory() if default is dataclasses.MISSING else default  # type: ignore[misc]
+            made: Any = option.default_factory
+            default = made() if usual[option.name] is dataclasses.MISSING else usual[option.name]
             words += _typed("" if unnamed else option.name, value, default)
         elif value != usual[option.name]:
             words += _typed(option.name, value, None)
