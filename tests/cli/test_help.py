@@ -7,13 +7,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import tyro
 from tyro import _arguments, _parsers, _singleton, _strings
 
-from parc.cli.base_command import Command
 from parc.cli.command_examples import EXAMPLES
 from parc.cli.command_table import COMMANDS, GROUPS, OLD_COMMANDS, OLD_OPTIONS
 from parc.cli.completion_command import possible_words
@@ -30,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "MODEL_CARD.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def read(name: str, words: list[str]) -> Command:
+def read(name: str, words: list[str]) -> Any:
     command = called(name)
     return read_options(command.load(), words, command.call, command.options)
 
@@ -168,9 +167,9 @@ def test_names_of_old_are_none_of_today_and_the_new_ones_are() -> None:
 def test_a_preset_gives_the_defaults_and_options_override_it() -> None:
     one = ["clips", "-o", "out", "--device", "cpu"]
     paper = read("train-tracker", [*one, "--preset", "paper", "--ppo.gamma", "0.9"])
-    assert (paper.settings.ppo.optimiser, paper.settings.ppo.gamma, paper.settings.ppo.steps) == ("sgd", 0.9, 32)  # type: ignore[attr-defined]
-    assert read("train-tracker", one).plan.worlds == 64  # type: ignore[attr-defined]
-    assert read("train-tracker", [*one, "--worlds", "3"]).plan.worlds == 3  # type: ignore[attr-defined]
+    assert (paper.settings.ppo.optimiser, paper.settings.ppo.gamma, paper.settings.ppo.steps) == ("sgd", 0.9, 32)
+    assert read("train-tracker", one).plan.worlds == 64
+    assert read("train-tracker", [*one, "--worlds", "3"]).plan.worlds == 3
 
 
 @pytest.mark.parametrize(
@@ -199,16 +198,16 @@ def test_completion_scripts_ask_for_words(shell: str, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_stage_does_what_the_loop_does_under_the_same_name(name: str) -> None:
     plan, words = preset(name).plan(1), ["-o", "out", "--preset", name, "--device", "cpu"]
-    assert read("synthesise", words).settings == plan.synthesis.settings  # type: ignore[attr-defined]
-    assert read("record", ["clips", *words]).settings == plan.record  # type: ignore[attr-defined]
-    assert read("train-generator", ["clips", *words]).train == plan.generator  # type: ignore[attr-defined]
+    assert read("synthesise", words).settings == plan.synthesis.settings
+    assert read("record", ["clips", *words]).settings == plan.record
+    assert read("train-generator", ["clips", *words]).train == plan.generator
     tracker = read("train-tracker", ["clips", *words])
-    assert (tracker.settings, tracker.plan) == (plan.tracker.settings, plan.tracker.training)  # type: ignore[attr-defined]
+    assert (tracker.settings, tracker.plan) == (plan.tracker.settings, plan.tracker.training)
 
 
 def test_without_a_preset_a_stage_has_the_defaults_of_its_settings() -> None:
     words = ["-o", "out", "--device", "cpu"]
-    assert read("synthesise", words).settings == SynthesisSettings()  # type: ignore[attr-defined]
-    assert read("record", ["clips", *words]).settings == RecordSettings()  # type: ignore[attr-defined]
-    assert read("traverse", ["boxes", *words]).settings == TraverseSettings()  # type: ignore[attr-defined]
-    assert read("train-tracker", ["clips", *words]).settings == TrackerSettings()  # type: ignore[attr-defined]
+    assert read("synthesise", words).settings == SynthesisSettings()
+    assert read("record", ["clips", *words]).settings == RecordSettings()
+    assert read("traverse", ["boxes", *words]).settings == TraverseSettings()
+    assert read("train-tracker", ["clips", *words]).settings == TrackerSettings()

@@ -64,7 +64,7 @@ def _run(called: Called, words: Sequence[str]) -> int:
     from parc.cli.base_command import print_json
     from parc.cli.read_options import read_options
 
-    command: "Command" = read_options(called.load(), words, called.call, called.options)
+    command: Command = read_options(called.load(), words, called.call, called.options)
     command.check()
     result = command.run()
     if command.json:
