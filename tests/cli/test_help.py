@@ -120,7 +120,7 @@ def test_calls_in_the_documentation_are_of_commands_and_options_there_are(page: 
             continue
         known = {"--help", *flags_of(called(name).options)}
         wrong += [f"{line}: {w}" for w in words if re.match(r"--?[a-z]", w) and w.split("=")[0].strip(",") not in known]
-        if whole and not wrong:
+        if whole and not wrong and "--help" not in words:
             try:
                 read(name, words[len(name.split()) :])
             except Exception as error:
