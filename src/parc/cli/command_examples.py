@@ -56,6 +56,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "evaluate generator": ("parc evaluate generator out/generator --generator.rollout.choices 4",),
     "evaluate tracker": ("parc evaluate tracker --dataset mydata --tracker.trials 1",),
     "evaluate blending": ("parc evaluate blending out/generator --preset quick",),
+    "evaluate reflex": ("parc evaluate reflex -o out/reflex --terrains 20 --every 5 9",),
     "evaluate traverse": ("parc evaluate traverse -o crossed.jsonl --families boxes walks --terrains 10",),
     "completion": ("parc completion bash",),
 }

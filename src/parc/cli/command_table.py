@@ -71,6 +71,7 @@ COMMANDS = {
         "measure", "evaluate_commands", "EvaluateTracker", "trackers on generated motions (Table 2) or clips"
     ),
     "evaluate blending": Row("measure", "evaluate_commands", "EvaluateBlending", "the blending sweep (Table 3)"),
+    "evaluate reflex": Row("measure", "evaluate_reflex_command", "EvaluateReflex", "share of terrains crossed without rehearsal"),
     "evaluate traverse": Row("measure", "evaluate_traverse_command", "EvaluateTraverse", "share of terrains crossed in physics"),
     "completion": Row("more", "completion_command", "Completion", "a script that completes commands and options in a shell"),
 }
