@@ -68,12 +68,15 @@ class TrainingPlan:
     log_seconds: float = 10.0
     """between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of iterations"""
     threads: int = 0
     """of the CPU engine; 0: all"""
     graphs: bool = True
     """record CUDA graphs"""
 
     def __post_init__(self) -> None:
+        if self.seed < 0 or self.threads < 0:
+            raise SettingsError(f"seed {self.seed} and {self.threads} threads were asked for, expected numbers of at least 0")
         if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
             raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
         if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
@@ -387,9 +390,3 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-if __name__ == "__main__":
-    from parc.track.learn.training_arguments import main
-
-    main()
