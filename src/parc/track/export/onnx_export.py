@@ -132,9 +132,7 @@ def _with_int8_products(model: Any, network: set[str]) -> Any:
     with tempfile.TemporaryDirectory() as folder, _quietly():
         given, made = Path(folder) / "given.onnx", Path(folder) / "made.onnx"
         onnx.save(model, given)
-        quantize_dynamic(
-            given, made, op_types_to_quantize=list(products), nodes_to_quantize=chosen, per_channel=True, weight_type=QuantType.QInt8
-        )
+        quantize_dynamic(given, made, list(products), True, weight_type=QuantType.QInt8, nodes_to_quantize=chosen)
         return onnx.load(made)
 
 
