@@ -72,6 +72,11 @@ def excluded_contacts(character: Character) -> tuple[str, ...]:
 
 
 def build_model(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjModel:
+    """The compiled world of `build_spec`."""
+    return compile_spec(build_spec(character, contract, cell), character)
+
+
+def build_spec(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjSpec:
     """Character, motors, window of ground and contact sensors."""
     spec = new_spec(contract, character.name)
     for i in range(WINDOW):
@@ -80,7 +85,7 @@ def build_model(character: Character, contract: Contract, cell: float = CELL) ->
             add_ground_box(spec, (x, y, -HALF_HEIGHT), (0.5 * cell, 0.5 * cell, HALF_HEIGHT), contract)
     add_character(spec, character, contract)
     _add_contact_sensors(spec, character)
-    return compile_spec(spec, character)
+    return spec
 
 
 def native_copy(model: mujoco.MjModel) -> mujoco.MjModel:
