@@ -85,7 +85,7 @@ COMMANDS = {
     "track": _Entry("track_command", "Track", "a simulated character follows a motion"),
     "record": _Entry("record_command", "Record", "physics-corrected clips of a data set"),
     "export mjcf": _Entry("export_commands", "ExportMjcf", "a character on a terrain for MuJoCo"),
-    "export onnx": _Entry("export_commands", "ExportOnnx", "a trained actor for any ONNX runtime"),
+    "export onnx": _Entry("export_commands", "ExportOnnx", "generator and tracker for browsers, game engines and robots"),
     "bench sdf": _Entry("bench_commands", "BenchSdf", "speed of distances to the terrain"),
     "bench plan": _Entry("bench_commands", "BenchPlan", "speed of path planning"),
     "bench physics": _Entry("bench_commands", "BenchPhysics", "speed of the simulated world"),
