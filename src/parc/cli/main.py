@@ -37,6 +37,7 @@ COMMANDS = {
     "picture": _Entry("picture_command", "Picture", "a clip as a picture, film strip, contact sheet or animation"),
     "verify": _Entry("verify_command", "Verify", "read every byte of a data set, model or run and compare it with its hashes"),
     "studio": _Entry("studio_command", "OpenStudio", "see, edit and make motions in the browser"),
+    "web": _Entry("web_command", "BuildWeb", "a folder with a page: shape the ground, click a goal, no server needed"),
     "live": _Entry("live_command", "Live", "drive a simulated character that plans as it goes, and measure it"),
     "terrain make flat": _Entry("terrain_commands", "MakeFlat", "a flat grid"),
     "terrain make boxes": _Entry("terrain_commands", "MakeBoxes", "random boxes (the paper's training terrains)"),

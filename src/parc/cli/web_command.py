@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -22,8 +22,8 @@ class BuildWeb(Command):
     """trained generator (.safetensors); the one in the box if not given"""
     tracker: Path | None = None
     """trained actor (.safetensors); the one in the box if not given"""
-    precision: str = "fp16"
-    """of the networks' weights: fp32, fp16 or int8"""
+    precision: Literal["fp32", "fp16", "int8"] = "fp16"
+    """of the networks' weights"""
     every: int = 10
     """control steps from one plan to the next"""
     windows: int = 3
@@ -53,22 +53,20 @@ class BuildWeb(Command):
         import sys
 
         from parc.character import humanoid
+        from parc.generate.rollout.path_rollout import RolloutSettings
         from parc.plan import Models
+        from parc.plan.reflex import ReflexSettings
         from parc.web.build_page import build_page, check_folder
-        from parc.web.page_body import PageSettings
-        from parc.web.page_models import export_models
 
         check_folder(self.out)
-        character = humanoid()
-        models = Models.load(character, "cpu", self.generator, self.tracker)
-        settings = PageSettings(self.every, self.windows, self.steps)
+        models = Models.load(humanoid(), "cpu", self.generator, self.tracker, half=False)
+        rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
+        settings = ReflexSettings(every=self.every, windows=self.windows, rollout=rollout)
 
         def told(what: str) -> None:
             print(what, file=sys.stderr, flush=True)
 
-        told("exporting the networks")
-        exported = export_models(models.generator, models.tracker, settings, self.precision)
-        sizes = build_page(self.out, character, models.generator, models.tracker, exported, settings, self.cache, told)
+        sizes = build_page(self.out, models.generator, models.tracker, settings, self.precision, self.cache, told)
         return {"out": str(self.out), "megabytes": round(sum(sizes.values()) / 1e6, 2), "files": sizes}
 
     def _serve(self) -> None:

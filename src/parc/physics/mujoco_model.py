@@ -74,11 +74,6 @@ def excluded_contacts(character: Character) -> tuple[str, ...]:
 
 
 def build_model(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjModel:
-    """The compiled world of `build_spec`."""
-    return compile_spec(build_spec(character, contract, cell), character)
-
-
-def build_spec(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjSpec:
     """Character, motors, window of ground and contact sensors."""
     return compile_spec(model_spec(character, contract, cell), character)
 

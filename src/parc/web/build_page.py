@@ -13,60 +13,47 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from parc.character.character import Character
 from parc.errors import ParcError, SettingsError
 from parc.generate.model.motion_generator import Generator
+from parc.plan.reflex import ReflexSettings
+from parc.plan.reflex_export import export_reflex
 from parc.run.atomic_files import write_bytes_atomically
+from parc.track.export.onnx_export import Precision
 from parc.track.learn.policy import TrainedActor
-from parc.web.page_body import PageSettings, body_xml, describe_body, skin_bytes
+from parc.web.page_body import PAGE_REFLEX, describe_body, skin_bytes
 
 NEEDS_NPM = "the page is bundled by npm, which is not installed: install Node.js 20 or newer (nodejs.org) and try again"
 _SOURCES = ("package.json", "package-lock.json", "build.mjs", "index.html", "style.css")
 
 
-@dataclass(frozen=True)
-class PageModels:
-    """The files of the two networks, and what the page must know of them."""
-
-    generator: bytes
-    tracker: bytes
-    looks: tuple[int, ...]
-    """control steps ahead at which the tracker looks at the reference"""
-
-
 def build_page(
     out: Path,
-    character: Character,
     generator: Generator,
     tracker: TrainedActor,
-    models: PageModels,
-    settings: PageSettings = PageSettings(),
+    settings: ReflexSettings = PAGE_REFLEX,
+    precision: Precision = "fp16",
     cache: Path | None = None,
     told: Callable[[str], None] = lambda what: None,
-) -> dict[str, Any]:
-    """Write the page to folder `out`: what it holds, by file, in bytes. `told` hears what is being done."""
+) -> dict[str, int]:
+    """Write the page to folder `out`: its files with their sizes in bytes. `told` hears what is being done."""
     check_folder(out)
     with tempfile.TemporaryDirectory() as work:
-        made = Path(work)
+        made, exported = Path(work) / "page", Path(work) / "networks"
+        (made / "models").mkdir(parents=True)
         told("bundling the page")
         bundle(made, cache)
+        told("exporting the networks")
+        files = export_reflex(generator, tracker, exported, settings, precision)
         told("describing the body")
-        described = describe_body(generator, tracker, models.looks, settings)
-        (made / "body.json").write_text(json.dumps(described))
-        (made / "body.xml").write_text(body_xml(character, tracker))
-        packed = {
-            "mannequin.bin.gz": skin_bytes(character),
-            "models/generator.onnx.gz": models.generator,
-            "models/tracker.onnx.gz": models.tracker,
-        }
-        (made / "models").mkdir()
-        for name, data in packed.items():
-            (made / name).write_bytes(gzip.compress(data, 6, mtime=0))
+        facts = json.loads(files["facts"].read_text())
+        (made / "body.json").write_text(json.dumps(describe_body(generator, tracker, facts)))
+        (made / "body.xml").write_bytes(files["model"].read_bytes())
+        _pack(made / "mannequin.bin.gz", skin_bytes(tracker.character))
+        for name in ("generator", "tracker"):
+            _pack(made / "models" / f"{name}.onnx.gz", files[name].read_bytes())
         told("writing the folder")
         sizes = {}
         for file in sorted(path for path in made.rglob("*") if path.is_file()):
@@ -74,6 +61,10 @@ def build_page(
             write_bytes_atomically(out / name, file.read_bytes())
             sizes[name] = file.stat().st_size
     return sizes
+
+
+def _pack(file: Path, data: bytes) -> None:
+    file.write_bytes(gzip.compress(data, 6, mtime=0))
 
 
 def check_folder(out: Path) -> None:

@@ -1,11 +1,8 @@
-"""What the page must know of the body: its MJCF, the numbers the file's six digits cut off, a standing state, its skin.
+"""What the page must know of the body: the numbers that the MJCF's six digits cut off, a standing state, its skin.
 
-The page simulates with MuJoCo 3.14 in WebAssembly, which refuses one attribute that newer versions write. Its skin is the
-mannequin (`parc.character.mannequin`), packed as `page/src/mannequin.js` reads it.
+The skin is the mannequin (`parc.character.mannequin`), packed as `page/src/mannequin.js` reads it.
 """
 
-import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +11,9 @@ import torch
 from parc.character.character import Character
 from parc.character.mannequin import MannequinSettings, mannequin
 from parc.generate.model.motion_generator import Generator
+from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path import TerrainPath
-from parc.physics.mujoco_model import build_spec, compile_spec, native_copy, root_height
+from parc.physics.mujoco_model import build_model, native_copy, root_height
 from parc.plan.reflex import Reflex, ReflexSettings
 from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrainedActor
@@ -27,35 +25,18 @@ _ARRAYS = (
     "actuator_forcerange",
 )  # fmt: skip
 """of the compiled model, written over what 3.14 read from the file"""
-_NEWER = re.compile(r' input="[a-z]+"')
-"""attributes that MuJoCo 3.14 does not know"""
 SETTLE = 4.0
 """s that the standing state is looked for"""
 
 
-@dataclass(frozen=True)
-class PageSettings:
-    """How the page's loop runs (`parc.plan.reflex.ReflexSettings`), chosen for one thread of a browser."""
-
-    every: int = 10
-    """control steps from one plan to the next"""
-    windows: int = 3
-    """windows in a plan"""
-    steps: int = 3
-    """steps of the sampler"""
-    lookahead: float = 1.4
-    """m along the path to the point that gives the direction"""
+PAGE_REFLEX = ReflexSettings(every=10, windows=3, rollout=RolloutSettings(keep=13, overlap=0, steps=3))
+"""chosen for one thread of a browser: of the settings tried, the best share of goals among those that plan in real time"""
 
 
-def body_xml(character: Character, tracker: TrainedActor) -> str:
-    """The MJCF of the simulated world that the page's engine reads."""
-    return _NEWER.sub("", build_spec(character, tracker.contract).to_xml())
-
-
-def describe_body(generator: Generator, tracker: TrainedActor, looks: tuple[int, ...], settings: PageSettings) -> dict[str, Any]:
-    """What `body.json` holds; `looks`: frames of the reference that the tracker looks at."""
+def describe_body(generator: Generator, tracker: TrainedActor, facts: dict[str, Any]) -> dict[str, Any]:
+    """What `body.json` holds; `facts`: of the exported networks (`parc.plan.reflex_export`)."""
     character, contract = tracker.character, tracker.contract
-    model = native_copy(compile_spec(build_spec(character, contract), character))
+    model = native_copy(build_model(character, contract))
     return {
         "names": list(character.names),
         "feet": list(character.feet),
@@ -67,10 +48,10 @@ def describe_body(generator: Generator, tracker: TrainedActor, looks: tuple[int,
         "disableflags": int(model.opt.disableflags),
         "frames": generator.settings.future,
         "noise": list(generator.noise_shape(1))[1:],
-        "looks": list(looks),
-        "every": settings.every,
-        "windows": settings.windows,
-        "lookahead": settings.lookahead,
+        "looks": facts["tracker"]["reference_steps"],
+        "every": facts["reflex"]["every"],
+        "windows": facts["reflex"]["windows"],
+        "lookahead": facts["reflex"]["lookahead"],
         "model": {name: np.asarray(getattr(model, name)).ravel().tolist() for name in _ARRAYS},
         "stand": standing_state(generator, tracker),
     }

@@ -30,17 +30,30 @@ for (const [name, file] of Object.entries(packed)) {
   fs.writeFileSync(path.join(out, name), zlib.gzipSync(fs.readFileSync(path.join(modules, file)), { level: 9 }));
 }
 
-// The licence of every package that is in the bundle.
+// The licence of every package that is in the bundle. Two packages hold no text of theirs.
+const COPYRIGHT = { "onnxruntime-web": "Copyright (c) Microsoft Corporation" };
+const INSIDE = {
+  "@mujoco/mujoco": "The engine's WebAssembly holds parts of libccd (BSD-3-Clause), Qhull (Qhull licence), TinyXML-2 (zlib), tinyobjloader (MIT), MarchingCubeCpp (public domain), LodePNG (zlib), miniz (MIT) and Emscripten's system libraries (MIT).",
+  "onnxruntime-web": "The WebAssembly holds parts of ONNX (Apache-2.0), Protocol Buffers (BSD-3-Clause), FlatBuffers (Apache-2.0), Abseil (Apache-2.0), RE2 (BSD-3-Clause), Eigen (MPL-2.0), nlohmann/json (MIT), GSL (MIT) and Emscripten's system libraries (MIT).",
+};
 const names = new Set(["@mujoco/mujoco", "onnxruntime-web"]);
 for (const file of Object.keys(result.metafile.inputs)) {
   const found = file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//);
   if (found) names.add(found[1]);
 }
+const read = (file) => fs.readFileSync(path.join(modules, file), "utf8");
+const mit = read("three/LICENSE").replace(/^[\s\S]*?(?=Permission)/, "");
+const textOf = (name, licence) => {
+  const file = fs.readdirSync(path.join(modules, name)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  if (file) return read(path.join(name, file));
+  if (licence === "MIT") return `${COPYRIGHT[name] ?? ""}\n\n${mit}`;
+  if (licence === "Apache-2.0") return read("flatbuffers/LICENSE");
+  throw new Error(`${name} holds no text of its licence ${licence}`);
+};
 const licences = [...names].sort().map((name) => {
-  const folder = path.join(modules, name);
-  const { version, license } = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
-  const file = fs.readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
-  const text = file ? fs.readFileSync(path.join(folder, file), "utf8") : `${name} is under the licence ${license}; its package holds no text of it.`;
-  return { name, version, licence: license, text };
+  const { version, license } = JSON.parse(read(path.join(name, "package.json")));
+  return { name, version, licence: license, text: [INSIDE[name], textOf(name, license)].filter(Boolean).join("\n\n") };
 });
+const own = JSON.parse(fs.readFileSync(path.join(here, "package.json"), "utf8"));
+licences.unshift({ name: "parc", version: "", licence: own.license, text: `The page, its two networks and the mannequin are part of parc.\n\nCopyright (c) 2026 the parc authors\n\n${mit}` });
 fs.writeFileSync(path.join(out, "licences.json"), JSON.stringify(licences));

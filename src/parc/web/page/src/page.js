@@ -23,6 +23,7 @@ class Page {
   draws = options.get("draw") !== "0";
 
   async start() {
+    if (typeof WebAssembly !== "object") throw new Error("This browser has no WebAssembly, which the physics and the networks need.");
     this.worker = new Worker(new URL("worker.js", base), { type: "module" });
     this.worker.onmessage = ({ data }) => this.told[data.type]?.(data);
     this.worker.onerror = (event) => this.fail(event.message || "The physics could not be started: is the page's folder served whole, over http?");
@@ -66,6 +67,7 @@ class Page {
       await this.ready;
       if (this.broken) return;
       if (!(await this.openLink())) this.newGround(options.get("ground") ?? "boxes", Number(options.get("seed") ?? 1 + Math.floor(Math.random() * 9999)));
+      if (options.has("paused")) this.controls.setSpeed(0);
       this.resize();
       element("loading").classList.add("done");
       this.last = performance.now();
@@ -196,11 +198,11 @@ class Page {
   play(dt) {
     if (!this.states.length) return;
     const newest = this.states.at(-1).time;
-    if (this.fresh || newest < this.playhead - 0.1) {
+    if (this.fresh || this.speed === 0 || newest < this.playhead - 0.1) {
       this.playhead = newest;
-      this.fresh = false;
       const at = this.states.at(-1).bodies;
-      this.view.focus.set(at[0], at[1], at[2] - 0.05);
+      if (this.fresh) this.view.focus.set(at[0], at[1], at[2] - 0.05);
+      this.fresh = false;
     }
     const behind = newest - this.playhead - 0.1;
     this.playhead = Math.min(Math.max(this.playhead + dt * this.speed * (1 + Math.max(Math.min(2 * behind, 0.5), -0.5)), newest - 0.6), newest);

@@ -32,7 +32,6 @@ function fail(error) {
 
 /** Everything that the page needs, told step by step. */
 async function load({ base }) {
-  if (typeof WebAssembly !== "object") throw new Error("This browser has no WebAssembly, which the physics and the networks need.");
   const progress = new Map();
   const asset = (name) =>
     readAsset(new URL(name, base), (got, all) => {

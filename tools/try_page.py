@@ -1,0 +1,186 @@
+"""Tries the page that `parc web` has written, in headless Chromium: goals, rates, pictures.
+
+    python tools/try_page.py goals SITE           20 goals on 20 random-box terrains: share reached, beside the library's reflex
+    python tools/try_page.py rates SITE           simulated seconds a second with and without drawing, seconds to standing, megabytes
+    python tools/try_page.py pictures SITE FOLDER docs/pictures/page_*.png
+
+Needs playwright and Chromium. Terrains and ways are drawn from SeedSequence([SEED, i]); none of them is one of a test set.
+"""
+
+import argparse
+import functools
+import http.server
+import json
+import math
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from playwright.sync_api import sync_playwright
+
+from parc.character import humanoid
+from parc.path import TerrainPath
+from parc.plan import Models, plan_random_route
+from parc.plan.reflex import OUTCOMES, Reflex
+from parc.terrain.procedural_terrain import RandomBoxes, random_boxes
+from parc.terrain.terrain import Terrain
+from parc.web.page_body import PAGE_REFLEX
+
+SEED = 777
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+Ground = tuple[Terrain, TerrainPath]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A plain static server that says nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def visited(site: Path, size: tuple[int, int] = (960, 600)) -> Iterator[Any]:
+    """A function that opens the page with a query in a fresh tab."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+
+        def visit(query: str, size: tuple[int, int] = size) -> Any:
+            tab = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+            tab.set_default_timeout(300_000)
+            tab.goto(f"http://127.0.0.1:{server.server_address[1]}/{query}")
+            tab.wait_for_function("() => window.parc?.state || !document.querySelector('#failure').hidden")
+            return tab
+
+        yield visit
+        browser.close()
+    server.shutdown()
+
+
+def grounds(count: int) -> list[Ground]:
+    """Random boxes and a way across each, as the paper trains on them."""
+    made = []
+    for index in range(count):
+        rng = np.random.default_rng(np.random.SeedSequence([SEED, index]))
+        terrain = random_boxes(RandomBoxes(), rng)
+        made.append((terrain, plan_random_route(terrain, rng)))
+    return made
+
+
+def page_outcomes(site: Path, cases: list[Ground]) -> list[str]:
+    """What becomes of the page's character on each: the first fall or the arrival ends a run, as in `parc.plan.reflex`."""
+    outcomes = []
+    with visited(site) as visit:
+        tab = visit("?paused=1&draw=0")
+        for index, (terrain, path) in enumerate(cases):
+            start = terrain.cell_of(path.nodes[0, :2]).tolist()
+            ahead = path.nodes[min(2, len(path) - 1)] - path.nodes[0]
+            ground = {
+                "rows": terrain.size[0], "columns": terrain.size[1], "heights": terrain.heights.flatten().tolist(),
+                "start": start, "seed": index, "heading": math.atan2(ahead[1], ahead[0]),
+            }  # fmt: skip
+            tab.evaluate("(it) => parc.setGround(it)", ground)
+            tab.evaluate("(it) => parc.along(it)", path.nodes.tolist())
+            before = tab.evaluate("() => ({...parc.counts})")
+            seconds = max(PAGE_REFLEX.seconds, path.length / PAGE_REFLEX.slowest)
+            told = tab.evaluate("(it) => parc.run(it, ['fell', 'arrived'])", round(30 * seconds))
+            after = told["counts"]
+            fell, arrived = (after[key] > before[key] for key in ("falls", "arrivals"))
+            outcomes.append("fallen" if fell else "arrived" if arrived else "stuck")
+            print(f"{index:3} {outcomes[-1]:8} {told['steps'] / 30:5.1f} s simulated in {told['wall']:5.1f} s", flush=True)
+    return outcomes
+
+
+def library_outcomes(cases: list[Ground]) -> list[str]:
+    """The library's Reflex with the page's settings on the same grounds and ways."""
+    models = Models.load(humanoid(), "cpu", half=False)
+    terrains, paths = ([case[k] for case in cases] for k in (0, 1))
+    crossing = Reflex(models.generator, models.tracker, terrains, paths, range(len(cases)), PAGE_REFLEX, graphs=False, threads=1)
+    crossing.begin()
+    while not crossing.is_over():
+        crossing.step()
+    return [OUTCOMES[k] for k in crossing.crossings.outcome[: len(cases)].tolist()]
+
+
+def goals(site: Path, count: int) -> None:
+    """Share of goals reached in the page and by the library."""
+    torch.set_num_threads(1)
+    cases = grounds(count)
+    told = {"page": page_outcomes(site, cases), "library": library_outcomes(cases)}
+    for name, outcomes in told.items():
+        print(f"{name:8} {outcomes.count('arrived')} of {count} reached; {dict(Counter(outcomes))}")
+    print(json.dumps(told))
+
+
+def rates(site: Path) -> None:
+    """How fast it starts and runs; the machine's load beside it is told because it matters."""
+    print(f"folder {sum(file.stat().st_size for file in site.rglob('*') if file.is_file()) / 1e6:.1f} MB")
+    print(f"load {Path('/proc/loadavg').read_text().split()[0] if Path('/proc/loadavg').exists() else 'unknown'}")
+    with visited(site) as visit:
+        for name, query in (("without drawing", "?ground=boxes&seed=3&draw=0"), ("drawn in software", "?ground=boxes&seed=3")):
+            began = time.monotonic()
+            tab = visit(query)
+            standing = time.monotonic() - began
+            tab.evaluate("() => parc.goTo(...parc.page.terrain.centreOf(4, 4))")
+            free = tab.evaluate("() => parc.run(300)")
+            steps = tab.evaluate("() => parc.state.step")
+            tab.evaluate("() => parc.goTo(...parc.page.terrain.centreOf(18, 18))")
+            tab.wait_for_timeout(10_000)
+            paced = (tab.evaluate("() => parc.state.step") - steps) / 30 / 10
+            load = tab.evaluate("() => [parc.page.rates, parc.page.fps60]")
+            print(
+                f"{name}: standing after {standing:.1f} s; as fast as it can {free['steps'] / 30 / free['wall']:.2f} simulated s a second; "
+                f"by the clock {paced:.2f}, {load[1]:.0f} frames/s, {load[0]}"
+            )
+            tab.context.close()
+
+
+def pictures(site: Path, folder: Path) -> None:
+    """Three screenshots: on boxes, in light, on a phone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shots = (
+        ("page_boxes", "?ground=boxes&seed=12&theme=dark", (1280, 720), 0, 100, -2.2),
+        ("page_walks", "?ground=walks&seed=8&theme=light", (1280, 720), 0, 110, -0.7),
+        ("page_phone", "?ground=boxes&seed=5&theme=light", (390, 780), 0, 60, -2.4),
+    )
+    with visited(site) as visit:
+        for name, query, size, _, steps, azimuth in shots:
+            tab = visit(query + "&paused=1", size)
+            tab.evaluate("(it) => (parc.page.view.orbit.azimuth = it)", azimuth)
+            tab.evaluate("() => parc.goTo(...farthest(parc.page))".replace("farthest(parc.page)", _FARTHEST))
+            tab.evaluate("(it) => parc.run(it)", steps)
+            tab.wait_for_timeout(4000)
+            tab.screenshot(path=folder / f"{name}.png")
+            tab.context.close()
+
+
+_FARTHEST = """((page) => { const t = page.terrain, [i, j] = page.ground.start;
+const at = [i < t.rows / 2 ? t.rows - 4 : 3, j < t.columns / 2 ? t.columns - 4 : 3]; return t.centreOf(...at); })(parc.page)"""
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("goals", "rates", "pictures"))
+    parser.add_argument("site", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("docs/pictures"))
+    parser.add_argument("--count", type=int, default=20)
+    given = parser.parse_args()
+    if given.what == "goals":
+        goals(given.site, given.count)
+    elif given.what == "rates":
+        rates(given.site)
+    else:
+        pictures(given.site, given.folder)
+
+
+if __name__ == "__main__":
+    main()
