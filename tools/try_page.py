@@ -147,21 +147,24 @@ def pictures(site: Path, folder: Path) -> None:
     """Three screenshots: on boxes, in light, on a phone."""
     folder.mkdir(parents=True, exist_ok=True)
     shots = (
-        ("page_boxes", "?ground=boxes&seed=12&theme=dark", (1280, 720), 0, 100, -2.2),
-        ("page_walks", "?ground=walks&seed=8&theme=light", (1280, 720), 0, 110, -0.7),
-        ("page_phone", "?ground=boxes&seed=5&theme=light", (390, 780), 0, 60, -2.4),
+        ("page_boxes", "?ground=boxes&seed=12&theme=dark", (1280, 720), 100, -2.2),
+        ("page_walks", "?ground=walks&seed=8&theme=light", (1280, 720), 70, -2.4),
+        ("page_phone", "?ground=boxes&seed=5&theme=light", (390, 780), 60, -2.4),
     )
     with visited(site) as visit:
-        for name, query, size, _, steps, azimuth in shots:
+        for name, query, size, steps, azimuth in shots:
             tab = visit(query + "&paused=1", size)
             tab.evaluate("(it) => (parc.page.view.orbit.azimuth = it)", azimuth)
-            tab.evaluate("() => parc.goTo(...farthest(parc.page))".replace("farthest(parc.page)", _FARTHEST))
+            tab.evaluate(f"() => parc.goTo(...{_FARTHEST})")
             tab.evaluate("(it) => parc.run(it)", steps)
-            tab.wait_for_timeout(4000)
+            tab.evaluate(_AS_IF_RUNNING)
+            tab.wait_for_timeout(5000)
             tab.screenshot(path=folder / f"{name}.png")
             tab.context.close()
 
 
+_AS_IF_RUNNING = """() => { parc.page.speed = 1;
+for (const button of document.querySelectorAll('#speeds button')) button.ariaChecked = String(button.dataset.speed === '1'); }"""
 _FARTHEST = """((page) => { const t = page.terrain, [i, j] = page.ground.start;
 const at = [i < t.rows / 2 ? t.rows - 4 : 3, j < t.columns / 2 ? t.columns - 4 : 3]; return t.centreOf(...at); })(parc.page)"""
 

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -64,10 +65,12 @@ class Visitor:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `parc web` writes, of the models in the box."""
+    """The folder that `parc web` writes, of the models in the box; or one that is there already, named in PARC_PAGE."""
     for tool in ("npm", "node", "chromium"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
+    if "PARC_PAGE" in os.environ:
+        return Path(os.environ["PARC_PAGE"])
     pytest.importorskip("onnxscript", reason="onnxscript is not installed")
     from parc.character import humanoid
     from parc.errors import ParcError

@@ -8,7 +8,7 @@ const BESIDE = 0.08; // m of height that casts a soft shade on its neighbour
 export const THEMES = {
   light: {
     back: 0xe6eaee, low: 0xa3b1bf, level: 0xd5dbe1, high: 0xfbfbf8, wall: 0.86, line: 0x33404f, lineShare: 0.13, edgeShare: 0.42,
-    sky: 0xffffff, earth: 0xaab0b8, sun: 0xfff6ea, sunPower: 2.0, skyPower: 1.75, body: 0xd8704a, ghost: 0.2, accent: 0xe2481f, plan: 0x2f6fed,
+    sky: 0xffffff, earth: 0xaab0b8, sun: 0xfff6ea, sunPower: 2.0, skyPower: 1.75, body: 0xf09a72, ghost: 0.2, accent: 0xe2481f, plan: 0x2f6fed,
   },
   dark: {
     back: 0x12151b, low: 0x2b3340, level: 0x434c5b, high: 0x7e8a9d, wall: 0.8, line: 0xdbe4f4, lineShare: 0.07, edgeShare: 0.3,

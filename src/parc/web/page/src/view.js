@@ -32,7 +32,7 @@ export class View {
     this.ghost.group.visible = false;
 
     this.wayMaterial = new THREE.MeshBasicMaterial({ transparent: true, opacity: 0.85 });
-    this.way = new THREE.InstancedMesh(new THREE.CircleGeometry(0.045, 20), this.wayMaterial, 512);
+    this.way = new THREE.InstancedMesh(new THREE.CircleGeometry(0.034, 20), this.wayMaterial, 512);
     this.way.count = 0;
     this.way.frustumCulled = false;
     this.planMaterial = new THREE.MeshBasicMaterial({ transparent: true, opacity: 0.9 });
@@ -145,20 +145,41 @@ export class View {
     const at = this.mannequin.bones[0].position;
     const ease = this.follows ? 1 - Math.exp(-4 * dt) : 0;
     this.focus.lerp(new THREE.Vector3(at.x, at.y, at.z - 0.05), ease);
-    const { azimuth, elevation, distance } = this.orbit;
-    const flat = Math.cos(elevation);
+    const { azimuth, distance } = this.orbit;
+    const wanted = this.clearElevation();
+    this.elevation = this.elevation === undefined ? wanted : this.elevation + (wanted - this.elevation) * (1 - Math.exp(-6 * dt));
+    const flat = Math.cos(this.elevation);
     this.camera.position.set(
       this.focus.x + distance * flat * Math.cos(azimuth),
       this.focus.y + distance * flat * Math.sin(azimuth),
-      this.focus.z + distance * Math.sin(elevation),
+      this.focus.z + distance * Math.sin(this.elevation),
     );
-    if (this.terrain) this.camera.position.z = Math.max(this.camera.position.z, this.terrain.heightAt(this.camera.position.x, this.camera.position.y) + 0.4);
     this.camera.lookAt(this.focus);
     this.sun.target.position.copy(this.focus);
     this.sun.position.set(this.focus.x - 8, this.focus.y - 2.5, this.focus.z + 12);
     this.goalRing.scale.setScalar(1 + 0.08 * Math.sin(performance.now() / 260));
     this.renderer.render(this.scene, this.camera);
     this.adapt(dt);
+  }
+
+  /** The least elevation, from the one asked for up, at which no ground stands between camera and character. */
+  clearElevation() {
+    const { azimuth, elevation, distance } = this.orbit;
+    const { x, y, z } = this.focus;
+    for (let angle = elevation; angle < 1.45; angle += 0.04) {
+      const [flat, rise] = [Math.cos(angle), Math.sin(angle)];
+      let clear = true;
+      for (let away = 0.5; away <= distance && clear; away += 0.2) {
+        const ground = this.heightAt(x + away * flat * Math.cos(azimuth), y + away * flat * Math.sin(azimuth));
+        clear = z - 0.5 + away * (rise + 0.5 / distance) > ground + 0.12;
+      }
+      if (clear) return angle;
+    }
+    return 1.45;
+  }
+
+  heightAt(x, y) {
+    return this.terrain?.contains(x, y) ? this.terrain.heightAt(x, y) : -Infinity;
   }
 
   /** A machine that cannot keep up is given fewer pixels, then coarser shadows. */
