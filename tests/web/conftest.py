@@ -116,7 +116,9 @@ def open_page(browser, site: Path, serve: Callable[[Path], str]) -> Iterator[Cal
     """A new tab with the page; small, since it is drawn in software."""
     url, contexts = serve(site), []
 
-    def visit(query: str = "?ground=flat&seed=1&paused=1", size: tuple[int, int] = (720, 480), script: str = "", at: str = url) -> Visitor:
+    def visit(
+        query: str = "?ground=flat&seed=1&paused=1", size: tuple[int, int] = (720, 480), script: str = "", at: str = url
+    ) -> Visitor:
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)
         contexts.append(context)
         if script:
@@ -145,5 +147,9 @@ def visitor(shared_visitor: Visitor) -> Iterator[Visitor]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One build and one browser: the tests of the page stay on one process."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and item.path.name.startswith("test_page_") and "page_ground" not in item.path.name:
+        if (
+            item.path.parent == Path(__file__).parent
+            and item.path.name.startswith("test_page_")
+            and "page_ground" not in item.path.name
+        ):
             item.add_marker(pytest.mark.xdist_group("page"))

@@ -17,10 +17,10 @@ from parc.character import humanoid
 from parc.generate.model.motion_generator import Generator
 from parc.path import TerrainPath
 from parc.path.path_batch import PathBatch
+from parc.physics.choose_engine import make_world
 from parc.plan import Models, plan_route
 from parc.plan.path_progress import walk
 from parc.plan.reflex import PlanWriter, ReflexSettings
-from parc.physics.choose_engine import make_world
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.follow.reference_table import WrittenTable
@@ -48,7 +48,9 @@ class PageTwin:
         self.tracker, self.settings = tracker, settings
         bank = TerrainBatch.stack([terrain])
         self.world = make_world(tracker.character, tracker.contract, 1, torch.device("cpu"), 1, bank.cell)
-        table = WrittenTable.empty(BodyTables(tracker.character, "cpu"), 1, settings.length, tracker.contract.control_hz, velocities=False)
+        table = WrittenTable.empty(
+            BodyTables(tracker.character, "cpu"), 1, settings.length, tracker.contract.control_hz, velocities=False
+        )
         self.bodies = TrackedBodies(self.world, table, bank, tracker.settings, graphs=False, keeps_past=True)
         self.paths = PathBatch.stack([path])
         self._only = torch.zeros(1, dtype=torch.long)
@@ -103,13 +105,22 @@ def test_the_first_second_is_the_librarys(visitor, site: Path, seed: int) -> Non
     path = plan_route(terrain, start, goal, np.random.default_rng(0))
     models = Models.load(humanoid(), "cpu", half=False)
     twin = PageTwin(
-        models.generator, models.tracker, terrain, path, described["stand"], terrain.centre_of(torch.tensor(start)), PAGE_REFLEX, seed
+        models.generator,
+        models.tracker,
+        terrain,
+        path,
+        described["stand"],
+        terrain.centre_of(torch.tensor(start)),
+        PAGE_REFLEX,
+        seed,
     )
     wanted = twin.run(30)
     visitor.ground(terrain.heights.numpy(), start, seed=seed)
     visitor.ask("parc.along(it)", path.nodes.tolist())
     roots = np.array(visitor.run(30)["roots"])
     apart = np.linalg.norm(roots - wanted, axis=1)
-    print(f"seed {seed}: {1000 * apart[9]:.3f} mm after 10 steps, {1000 * apart[19]:.3f} after 20, {1000 * apart[29]:.3f} after 30")
+    print(
+        f"seed {seed}: {1000 * apart[9]:.3f} mm after 10 steps, {1000 * apart[19]:.3f} after 20, {1000 * apart[29]:.3f} after 30"
+    )
     assert apart.max() < 0.02, apart
     assert np.linalg.norm(roots[-1, :2] - roots[0, :2]) > 0.15  # it moves at all

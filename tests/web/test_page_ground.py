@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import parc.web
+from parc.character import humanoid
 from parc.errors import PathError
 from parc.motion.mujoco_qpos import qpos_to_bodies, standing_qpos
-from parc.character import humanoid
 from parc.path import TerrainPath
 from parc.path.astar_search import cheapest_route
 from parc.path.edge_cost import CostSettings, draw_costs
@@ -79,7 +79,11 @@ def test_new_ground_is_the_librarys() -> None:
     boxes = {"rows": 16, "columns": 15, "boxes": 10, "side": [5, 10], "height": [-2, 2]}
     walks = {"rows": 20, "columns": 22, "walks": 4, "steps": 200, "height": [-1.6, 2], "floor": -2}
     towers = {"count": 4, "gaps": [1, 5], "width": [1, 4], "runUp": [1, 6], "rise": [-0.8, 0.5], "depth": [2.2, 3], "landing": 4}
-    jobs = [("terrain", {"kind": k, "seed": s, "settings": o}) for s in SEEDS for k, o in (("boxes", boxes), ("walks", walks), ("platforms", towers))]
+    jobs = [
+        ("terrain", {"kind": k, "seed": s, "settings": o})
+        for s in SEEDS
+        for k, o in (("boxes", boxes), ("walks", walks), ("platforms", towers))
+    ]
     answers = iter(page(*jobs))
     for seed in SEEDS:
         made = (
@@ -109,7 +113,9 @@ def test_ways_are_the_librarys() -> None:
     """A* finds a way exactly where the library does, of the same cost; straightened, its waypoints are the same."""
     terrains = grounds()
     ends = [((2, 2), (t.size[0] - 3, t.size[1] - 2)) for t in terrains]
-    jobs = [("route", {"terrain": plain(t), "start": a, "goal": b, "random": 0.25}) for t, (a, b) in zip(terrains, ends, strict=True)]
+    jobs = [
+        ("route", {"terrain": plain(t), "start": a, "goal": b, "random": 0.25}) for t, (a, b) in zip(terrains, ends, strict=True)
+    ]
     found = 0
     settings = RouteSettings()
     for terrain, (start, goal), answer in zip(terrains, ends, page(*jobs), strict=True):
@@ -165,7 +171,9 @@ def test_a_link_gives_the_same_ground() -> None:
     terrains = grounds()
     jobs = [("link", {"terrain": plain(t), "seed": 4000000000 + k, "start": [3, 4]}) for k, t in enumerate(terrains)]
     for k, (terrain, answer) in enumerate(zip(terrains, page(*jobs), strict=True)):
-        assert answer["terrain"] == plain(terrain) or np.array_equal(np.float32(answer["terrain"]["heights"]), terrain.heights.flatten())
+        assert answer["terrain"] == plain(terrain) or np.array_equal(
+            np.float32(answer["terrain"]["heights"]), terrain.heights.flatten()
+        )
         assert (answer["seed"], answer["start"], answer["kind"]) == (4000000000 + k, [3, 4], "boxes")
         assert answer["length"] < 1000
 

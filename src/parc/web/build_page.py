@@ -1,7 +1,7 @@
 """The page's folder: sources bundled by npm's esbuild, the body, the skin, and the two networks of `parc export onnx`.
 
-npm puts third-party packages, at the versions and hashes of `page/package-lock.json`, into a folder of this user's cache; the next
-build finds them there. What goes into the page's folder is packed with gzip where that helps, because many hosts do not.
+npm puts third-party packages, at the versions and hashes of `page/package-lock.json`, into a folder of this user's cache; the
+next build finds them there. What goes into the page's folder is packed with gzip where that helps, because many hosts do not.
 """
 
 import gzip
@@ -122,7 +122,9 @@ def _run(command: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        reason = next((line for line in lines if "ERR" in line or "error" in line.lower()), lines[-1] if lines else "no reason told")
+        reason = next(
+            (line for line in lines if "ERR" in line or "error" in line.lower()), lines[-1] if lines else "no reason told"
+        )
         raise ParcError(f"{Path(command[0]).name} {command[1]} failed: {reason}")
     return done.stdout
 

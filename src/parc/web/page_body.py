@@ -124,5 +124,3 @@ def skin_bytes(character: Character, settings: MannequinSettings = MannequinSett
     floats = (skin.vertices, skin.normals, skin.weights, skin.origins)
     parts = [counts, *(np.ascontiguousarray(part, "<f4") for part in floats)]
     return b"".join(p.tobytes() for p in (*parts, skin.faces.astype("<u4"), skin.joints.astype("u1")))
-
-

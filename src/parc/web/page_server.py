@@ -2,20 +2,20 @@
 
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from os import PathLike
 from pathlib import Path
 
 from parc.errors import ParcError, SettingsError
 
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".gz": "application/octet-stream"}
+
 
 class _Handler(SimpleHTTPRequestHandler):
-    extensions_map = {
-        **SimpleHTTPRequestHandler.extensions_map,
-        ".js": "text/javascript",
-        ".json": "application/json",
-        ".gz": "application/octet-stream",
-        ".xml": "text/xml",
-    }
     protocol_version = "HTTP/1.1"
+
+    def guess_type(self, path: str | PathLike[str]) -> str:
+        """What a browser needs to be told, whatever this machine's own table of types says."""
+        return _TYPES.get(Path(path).suffix) or super().guess_type(path)
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")

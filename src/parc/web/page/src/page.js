@@ -87,7 +87,10 @@ class Page {
     },
     rates: (rates) => (this.rates = rates),
     history: ({ id, history, frames }) => this.waiting.get(id)?.({ history, frames }),
-    ran: (result) => this.onRan?.(result),
+    ran: (result) => {
+      this.free = false;
+      this.onRan?.(result);
+    },
     failure: ({ sentence, stack }) => this.fail(sentence, stack),
   };
   waiting = new Map();
@@ -140,6 +143,7 @@ class Page {
   /** Cells changed: draw at once, tell the worker a little later. */
   edited() {
     this.view.setTerrain(this.terrain);
+    this.edits = (this.edits ?? 0) + 1;
     clearTimeout(this.editing);
     this.editing = setTimeout(() => this.ask({ type: "edit", terrain: plain(this.terrain) }), 60);
   }
@@ -191,7 +195,16 @@ class Page {
     this.controls.poll(dt);
     this.play(dt);
     this.tell(now);
-    if (this.draws) this.view.draw(dt);
+    if (this.draws && this.changes(now)) this.view.draw(dt);
+  }
+
+  /** Whether there is anything new to draw; control steps that a script asks for at once are drawn when they are done. */
+  changes(now) {
+    const { orbit, share, terrain, theme, brush, goal, way } = this.view;
+    const size = `${this.view.canvas.clientWidth} ${this.view.canvas.clientHeight}`;
+    const seen = [Object.values(orbit), this.status?.number, size, share, theme?.back, brush.visible, brush.position.x, brush.position.y, goal.position.x, way.count, this.edits].join();
+    if (seen !== this.seen || terrain !== this.seenTerrain) [this.seen, this.seenTerrain, this.drawUntil] = [seen, terrain, now + 600];
+    return !this.free && (this.speed > 0 || now < this.drawUntil);
   }
 
   /** Go on in what was simulated, about a tenth of a second behind it, and place the bodies between two states. */
@@ -280,6 +293,7 @@ function scripted(page) {
     run: (steps, until = []) =>
       new Promise((done) => {
         page.onRan = done;
+        page.free = true;
         page.ask({ type: "free", steps, until });
       }),
     screen: (x, y) => page.view.project([x, y, page.terrain.heightAt(x, y)]),

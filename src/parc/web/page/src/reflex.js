@@ -36,6 +36,7 @@ export class Reflex {
     this.random = new Random(seed);
     this.start = { cell: start, heading, seed };
     this.step = 0;
+    this.keepsPath = false;
     const [x, y] = terrain.centreOf(...start);
     this.stand(x, y, heading);
     this.stay();
@@ -93,7 +94,7 @@ export class Reflex {
 
   /** Find a way to a goal [x, y]; false, and nothing changes, where there is none. */
   toGoal(goal, isNew = true) {
-    if (isNew) this.blocked = new Map();
+    if (isNew) [this.blocked, this.keepsPath] = [new Map(), false];
     const nodes = planPath(this.terrain, this.place.slice(0, 2), goal, this.blocked, ROUTE);
     if (nodes === null) return false;
     this.wish = "goal";
@@ -103,8 +104,9 @@ export class Reflex {
     return true;
   }
 
-  /** Along waypoints [x, y, z] that were planned elsewhere. */
+  /** Along waypoints [x, y, z] that were planned elsewhere, and along no other way. */
   along(nodes) {
+    this.keepsPath = true;
     this.wish = "goal";
     this.blocked = new Map();
     this.goal = nodes.at(-1).slice(0, 2);

@@ -77,10 +77,7 @@ const orders = {
   },
   edit: ({ terrain }) => reflex.setTerrain(received(terrain)),
   goal: ({ goal }) => reflex.toGoal(goal) || self.postMessage({ type: "event", what: "no way" }),
-  along({ nodes }) {
-    reflex.keepsPath = true;
-    reflex.along(nodes);
-  },
+  along: ({ nodes }) => reflex.along(nodes),
   stay: () => reflex.stay(),
   drive: ({ direction }) => reflex.drive(direction),
   push({ velocity }) {
