@@ -56,9 +56,10 @@ class BuildWeb(Command):
         from parc.generate.rollout.path_rollout import RolloutSettings
         from parc.plan import Models
         from parc.plan.reflex import ReflexSettings
-        from parc.web.build_page import build_page, check_folder
+        from parc.web.build_page import build_page, check_folder, find_tools
 
         check_folder(self.out)
+        find_tools()
         models = Models.load(humanoid(), "cpu", self.generator, self.tracker, half=False)
         rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
         settings = ReflexSettings(every=self.every, windows=self.windows, rollout=rollout)

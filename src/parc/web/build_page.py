@@ -73,14 +73,20 @@ def check_folder(out: Path) -> None:
         raise SettingsError(f"'{out}' holds other files; name an empty or a new folder for the page")
 
 
-def bundle(out: Path, cache: Path | None = None) -> None:
-    """Everything that is not of the body: HTML, scripts, the engines, licences."""
+def find_tools() -> tuple[str, str]:
+    """Where npm and Node.js are, if both are there and new enough."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise ParcError(NEEDS_NPM)
-    version = re.match(r"v(\d+)", _run([node, "--version"], out))
+    version = re.match(r"v(\d+)", _run([node, "--version"], Path.cwd()))
     if version is None or int(version[1]) < 20:
         raise ParcError(f"the page is bundled by Node.js 20 or newer, this is {version[0] if version else 'an unknown one'}")
+    return npm, node
+
+
+def bundle(out: Path, cache: Path | None = None) -> None:
+    """Everything that is not of the body: HTML, scripts, the engines, licences."""
+    npm, node = find_tools()
     sources = Path(str(files("parc.web"))) / "page"
     lock = hashlib.sha256((sources / "package-lock.json").read_bytes()).hexdigest()[:12]
     packages = (cache or _cache_folder()) / f"page-{lock}"
