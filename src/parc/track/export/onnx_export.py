@@ -1,4 +1,4 @@
-"""A module of tensors as an ONNX file, by torch's own exporter: opset 18, standard operators, any batch size.
+"""A module of tensors as an ONNX file, by torch's own exporter: opset 20, standard operators, any batch size.
 
     fp32    float32 weights
     fp16    the network's weights as float16, widened when the file is loaded: half the size, and the same numbers where the
@@ -32,8 +32,10 @@ try:
 except ModuleNotFoundError as error:
     raise ParcError("exporting to ONNX needs onnx and onnxscript: pip install 'parc-motion[onnx]'") from error
 
+from parc.track.export.onnx_operators import simplify, translations, without_fast_paths
+
 Precision = Literal["fp32", "fp16", "int8"]
-OPSET = 18
+OPSET = 20
 _LEAST_WEIGHTS = 1024
 """numbers of a tensor that is worth fewer bits"""
 AXES = {"terrain": {0: "batch", 1: "columns", 2: "rows"}, "has_past": {}}
@@ -61,22 +63,20 @@ def build_graph(module: Any) -> Any:
     module(**example)  # constants that are made at the first call must not be made inside of the trace
     free = {name: torch.export.Dim(name) for name in ("batch", "columns", "rows")}
     shapes = {name: {axis: free[which] for axis, which in _axes(name).items()} for name in example}
-    with _quietly():
+    with _quietly(), without_fast_paths():
         traced = torch.export.export(module, (), kwargs=example, dynamic_shapes=shapes, strict=False)
         program = torch.onnx.export(
-            traced, (), kwargs=example, dynamo=True, opset_version=OPSET, verbose=False,
+            traced, (), kwargs=example, dynamo=True, opset_version=OPSET, verbose=False, optimize=False,
+            custom_translation_table=translations(),
             input_names=list(module.inputs), output_names=list(module.outputs),
         )  # fmt: skip
-    if program is None:
-        raise ParcError("torch.onnx.export returned no program")
+        assert program is not None
+        simplify(program.model)
     model = program.model_proto
     for value in (*model.graph.input, *model.graph.output):
         for axis, name in _axes(value.name).items():
             value.type.tensor_type.shape.dim[axis].dim_param = name
     del model.graph.value_info[:]
-    for node in model.graph.node:  # where in the source each came from: half of a small file
-        del node.metadata_props[:]
-        node.doc_string = ""
     return model
 
 
