@@ -11,8 +11,8 @@ export const THEMES = {
     sky: 0xffffff, earth: 0xaab0b8, sun: 0xfff6ea, sunPower: 2.0, skyPower: 1.75, body: 0xf09a72, ghost: 0.2, accent: 0xe2481f, plan: 0x2f6fed,
   },
   dark: {
-    back: 0x12151b, low: 0x2b3340, level: 0x434c5b, high: 0x7e8a9d, wall: 0.8, line: 0xdbe4f4, lineShare: 0.07, edgeShare: 0.3,
-    sky: 0xb9c8e6, earth: 0x4a505c, sun: 0xfff1e0, sunPower: 2.5, skyPower: 1.7, body: 0xf2ede4, ghost: 0.3, accent: 0xff7448, plan: 0x6fb2ff,
+    back: 0x12151b, low: 0x2b3340, level: 0x465062, high: 0x8290a6, wall: 0.95, line: 0xdbe4f4, lineShare: 0.07, edgeShare: 0.3,
+    sky: 0xb9c8e6, earth: 0x6d7686, sun: 0xfff1e0, sunPower: 2.5, skyPower: 1.7, body: 0xf2ede4, ghost: 0.3, accent: 0xff7448, plan: 0x6fb2ff,
   },
 };
 
@@ -39,7 +39,7 @@ export function groundShape(terrain, theme) {
       const shades = around.map(([a, b]) => {
         const sides = [terrain.at(i + a, j), terrain.at(i, j + b)].map((h) => (h > z + BESIDE ? 1 : 0));
         const corner = terrain.at(i + a, j + b) > z + BESIDE ? 1 : 0;
-        return 1 - 0.16 * (sides[0] && sides[1] ? 3 : sides[0] + sides[1] + corner);
+        return 1 - 0.13 * (sides[0] && sides[1] ? 3 : sides[0] + sides[1] + corner);
       });
       const own = colour(z);
       const corners = around.map(([a, b]) => [x + a * half, y + b * half, z]);
@@ -50,7 +50,7 @@ export function groundShape(terrain, theme) {
         const [u, v] = [-b, a];
         const side = (s, height) => [x + a * half + s * u * half, y + b * half + s * v * half, height];
         const top = own.clone().multiplyScalar(theme.wall);
-        const foot = colour(below).multiplyScalar(theme.wall * (z - below > 0.3 ? 0.62 : 0.8));
+        const foot = colour(below).multiplyScalar(theme.wall * (z - below > 0.3 ? 0.74 : 0.86));
         quad([side(-1, below), side(1, below), side(1, z), side(-1, z)], [a, b, 0], [foot, foot, top, top]);
       }
     }

@@ -102,7 +102,7 @@ export function makeTerrain(kind, seed) {
 }
 
 /** parc.terrain.procedural_terrain.random_boxes. */
-export function randomBoxes(random, { rows = 24, columns = 24, boxes = 14, side = [4, 9], height = [-0.6, 1.4] } = {}) {
+export function randomBoxes(random, { rows = 24, columns = 24, boxes = 14, side = [4, 9], height = [-0.4, 0.9] } = {}) {
   const heights = new Float32Array(rows * columns);
   for (let box = 0; box < boxes; box++) {
     const centre = [random.integer(0, rows), random.integer(0, columns)];
@@ -133,7 +133,7 @@ function highestOfBlocks(heights, rows, columns) {
 }
 
 /** parc.terrain.procedural_terrain.random_walks. */
-export function randomWalks(random, { rows = 32, columns = 32, walks = 10, steps = 1000, height = [-0.8, 1.2], floor = -1.2 } = {}) {
+export function randomWalks(random, { rows = 32, columns = 32, walks = 10, steps = 1000, height = [-0.4, 0.7], floor = -0.8 } = {}) {
   const heights = new Float32Array(rows * columns).fill(floor);
   const [time, speed, turn] = [1 / 30, 1, 7 / 30];
   for (let walk = 0; walk < walks; walk++) {

@@ -156,7 +156,7 @@ export class View {
     );
     this.camera.lookAt(this.focus);
     this.sun.target.position.copy(this.focus);
-    this.sun.position.set(this.focus.x - 8, this.focus.y - 2.5, this.focus.z + 12);
+    this.sun.position.set(this.focus.x - 7, this.focus.y - 4, this.focus.z + 11);
     this.goalRing.scale.setScalar(1 + 0.08 * Math.sin(performance.now() / 260));
     this.renderer.render(this.scene, this.camera);
     this.adapt(dt);
@@ -171,7 +171,7 @@ export class View {
       let clear = true;
       for (let away = 0.5; away <= distance && clear; away += 0.2) {
         const ground = this.heightAt(x + away * flat * Math.cos(azimuth), y + away * flat * Math.sin(azimuth));
-        clear = z - 0.5 + away * (rise + 0.5 / distance) > ground + 0.12;
+        clear = z - 0.75 + away * (rise + 0.75 / distance) > ground + 0.1;
       }
       if (clear) return angle;
     }
