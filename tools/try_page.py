@@ -161,6 +161,7 @@ def rates(site: Path) -> None:
             print(f"    by the clock: {seconds / 10:.2f} simulated s a second, {frames:.0f} frames/s, {used / 10:.2f} cores")
             print(f"    {tab.evaluate('() => parc.page.rates')}")
             tab.context.close()
+            time.sleep(3)  # what its processes have used goes with them
 
 
 def pictures(site: Path, folder: Path) -> None:
