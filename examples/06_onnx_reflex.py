@@ -36,6 +36,42 @@ class Ground:
         return {"terrain": self.heights[None], "terrain_min": self.low[None]}
 
 
+class Way:
+    """A way over the ground: points [N, 3] joined by straight lines, followed by arc length in the plane (m)."""
+
+    spacing = 0.1
+    """m between the points at which the way is kept"""
+
+    def __init__(self, nodes: np.ndarray) -> None:
+        arcs = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes[:, :2], axis=0), axis=1))])
+        self.length, self.goal = float(arcs[-1]), nodes[-1]
+        self.arcs = np.minimum(self.spacing * np.arange(int(np.ceil(self.length / self.spacing)) + 1), self.length)
+        self.points = np.stack([np.interp(self.arcs, arcs, nodes[:, k]) for k in range(3)], -1)
+
+    def position(self, arc: float) -> np.ndarray:
+        """The point [3] at an arc length, the ends beyond."""
+        return np.array([np.interp(arc, self.arcs, self.points[:, k]) for k in range(3)])
+
+    def advance(self, progress: float, xy: np.ndarray, window: float = 1.5) -> float:
+        """How far somebody at a point [2] has come: the nearest point of the next `window` m of the way, never back."""
+        first = int(progress / self.spacing)
+        index = np.minimum(first + np.arange(int(np.ceil(window / self.spacing)) + 2), len(self.arcs) - 1)
+        points, arcs = self.points[index, :2], self.arcs[index]
+        edge, span = np.diff(points, axis=0), np.diff(arcs)
+        along = ((xy - points[:-1]) * edge).sum(-1) / np.maximum((edge**2).sum(-1), 1e-12)
+        candidate = np.clip(arcs[:-1] + np.clip(along, 0, 1) * span, progress, progress + window)
+        part = np.clip((candidate - arcs[:-1]) / np.maximum(span, 1e-9), 0, 1)
+        distance2 = ((points[:-1] + part[:, None] * edge - xy) ** 2).sum(-1)
+        best = candidate[(distance2 + 1e-4 * (candidate - progress)).argmin()]  # of two as near the earlier one
+        return min(max(float(best), progress), self.length)
+
+    def walk(self, progress: float, root: np.ndarray, least: float) -> float:
+        """The same of a body whose root is at a point [3]: not past a wall whose top is less than `least` m below the root."""
+        ahead = self.arcs[(self.points[:, 2] > root[2] - least) & (self.arcs > progress)]
+        wall = ahead.min() - self.spacing if len(ahead) else np.inf
+        return max(progress, min(self.advance(progress, root[:2]), wall))
+
+
 class Body:
     """The simulated character, its ground and its last two states."""
 
@@ -103,25 +139,31 @@ class Networks:
         frames, labels = self.generator.run(None, {**given, **past, **ground.inputs()})
         return frames[0], labels[0]
 
-    def plan(self, body: Body, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def plan(self, body: Body, path: Way, progress: float) -> tuple[np.ndarray, np.ndarray]:
         """What the body does next: the present frame, then windows, each after the one before."""
+        reflex = self.facts["reflex"]
         qpos, contacts = [body.qpos], [body.contacts]
-        for _ in range(self.facts["reflex"]["windows"]):
+        for _ in range(reflex["windows"]):
+            target = path.position(progress + reflex["lookahead"])[:2]
             frames, labels = self.window(qpos[-1][-2:], contacts[-1][-2:], target, body.ground)
+            progress = path.advance(progress, frames[-1, :2])
             qpos.append(frames)
             contacts.append(labels)
         return np.concatenate(qpos)[1:], np.concatenate(contacts)[1:]
 
-    def start(self, body: Body, place: np.ndarray, target: np.ndarray) -> None:
-        """Put a body at a place [2], beginning to move towards the target [2]."""
-        root_z = body.ground.height(body.ground.cells(place)) + np.mean(self.facts["reflex"]["start_height"])
-        yaw = np.arctan2(*(target - place)[::-1])
-        rest = np.zeros(self.facts["character"]["nq"], np.float32)
-        rest[:7] = *place, root_z, np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)
-        for joint in self.facts["character"]["joints"]:
+    def start(self, body: Body, path: Way) -> None:
+        """Put a body at the beginning of a path, by a motion out of nothing."""
+        reflex, character = self.facts["reflex"], self.facts["character"]
+        place, towards = path.points[0, :2], path.position(reflex["start_ahead"])[:2]
+        height = body.ground.height(body.ground.cells(place)) + np.mean(reflex["start_height"])
+        yaw = np.arctan2(*(towards - place)[::-1])
+        rest = np.zeros(character["nq"], np.float32)
+        rest[:7] = *place, height, np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)
+        for joint in character["joints"]:
             if joint["kind"] == "ball":
                 rest[joint["qpos"]] = 1
-        still = np.zeros((2, len(self.facts["character"]["bodies"])), np.float32)
+        still = np.zeros((2, len(character["bodies"])), np.float32)
+        target = path.position(reflex["lookahead"])[:2]
         frames, labels = self.window(np.stack([rest, rest]), still, target, body.ground, has_past=False)
         body.put(frames[0], frames[1], labels[:2].round())
 
@@ -136,53 +178,53 @@ class Networks:
         return targets[0], held[0]
 
 
-def point_ahead(path: np.ndarray, progress: float, ahead: float) -> np.ndarray:
-    """The point [2] so far along a path [N, 2] of straight pieces."""
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    arcs = np.concatenate([[0], np.cumsum(steps)])
-    return np.array([np.interp(progress + ahead, arcs, path[:, k]) for k in (0, 1)])
+def has_fallen(body: Body) -> bool:
+    """Low and tilted, or on the head."""
+    fall, bodies = body.facts["reflex"]["fall"], body.facts["character"]["bodies"]
+    height = body.root[2] - body.ground.height(body.ground.cells(body.root[:2]))
+    x, y = body.data.qpos[4:6]
+    upright = 1 - 2 * (x * x + y * y)
+    on_head = "head" in bodies and body.contacts[1, bodies.index("head")] > 0
+    return bool((height < fall["height"] and upright < fall["upright"]) or on_head)
 
 
-def nearest_ahead(path: np.ndarray, progress: float, xy: np.ndarray, window: float = 1.5) -> float:
-    """How far along the path [N, 2] somebody at a point [2] has come, m: never back, and at most the window on."""
-    length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
-    arcs = np.append(np.arange(progress, min(progress + window, length), 0.02), min(progress + window, length))
-    points = np.stack([point_ahead(path, arc, 0) for arc in arcs])
-    return float(arcs[((points - xy) ** 2).sum(1).argmin()])
+def has_arrived(body: Body, path: Way, progress: float) -> bool:
+    """The root near the goal, about as high over it as when standing, and hardly any path left."""
+    reflex, offset = body.facts["reflex"], body.root - path.goal
+    near = np.linalg.norm(offset[:2]) <= reflex["radius"] and abs(offset[2] - reflex["standing"]) <= reflex["standing_slack"]
+    return bool(near and path.length - progress <= reflex["remaining"])
 
 
-def cross(networks: Networks, body: Body, path: np.ndarray, seconds: float = 20.0) -> dict:
+def cross(networks: Networks, body: Body, path: Way) -> dict:
     """From the path's first point to its last; what became of it."""
-    reflex = networks.facts["reflex"]
-    progress, held = 0.0, np.zeros(networks.facts["character"]["dof"], np.float32)
-    networks.start(body, path[0], point_ahead(path, 0, reflex["lookahead"]))
-    result = "late"
-    for step in range(round(seconds * networks.facts["tracker"]["control_hz"])):
-        progress = nearest_ahead(path, progress, body.root[:2])
+    facts, reflex = networks.facts, networks.facts["reflex"]
+    networks.start(body, path)
+    progress = path.walk(0.0, body.root, reflex["least_height"])
+    held = np.zeros(facts["character"]["dof"], np.float32)
+    result, steps = "late", round(max(reflex["seconds"], path.length / reflex["slowest"]) * facts["tracker"]["control_hz"])
+    for step in range(steps):
         if step % reflex["every"] == 0:
-            plan, frame = networks.plan(body, point_ahead(path, progress, reflex["lookahead"])), 0
+            plan, frame = networks.plan(body, path, progress), 0
         targets, held = networks.targets(body, held, *plan, frame)
         body.step(targets)
         frame += 1
-        above = body.root[2] - body.ground.height(body.ground.cells(body.root[:2]))
-        if above < 0.45:
-            result = "fallen"
-            break
-        if np.linalg.norm(body.root[:2] - path[-1]) < reflex["radius"] and above > reflex["standing"] - reflex["standing_slack"]:
-            result = "arrived"
+        progress = path.walk(progress, body.root, reflex["least_height"])
+        if has_fallen(body) or has_arrived(body, path, progress):
+            result = "fallen" if has_fallen(body) else "arrived"
             break
     return {"result": result, "seconds": round(float(body.data.time), 2), "root": body.root.round(3).tolist()}
 
 
 def main(folder: Path) -> None:
+    """Level ground, then a step up to 0.4 m and down again."""
     networks = Networks(folder)
-    heights = np.zeros((20, 10))
-    if "boxes" in sys.argv:
-        heights[8:11, :] = 0.3
-        heights[11:14, :] = 0.6
-    ground = Ground(heights, (0.0, 0.0), networks.facts["terrain"]["cell"])
-    path = np.array([[0.8, 1.8], [6.8, 1.8]])
-    print(cross(networks, Body(folder, networks.facts, ground), path))
+    for top in (0.0, 0.4):
+        heights = np.zeros((22, 10))
+        heights[9:14] = top
+        ground = Ground(heights, (0.0, 0.0), networks.facts["terrain"]["cell"])
+        xy = np.stack([np.arange(0.8, 7.3, 0.4), np.full(17, 1.8)], -1)
+        path = Way(np.concatenate([xy, ground.height(ground.cells(xy))[:, None]], -1))
+        print(f"over {top} m:", cross(networks, Body(folder, networks.facts, ground), path))
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ class ExportMjcf(Command):
 class ExportOnnx(Command):
     """Write the generator and the tracker as ONNX files with everything inside, for browsers, game engines and robots.
 
-    The folder gets generator.onnx (two past frames, terrain, target -> 13 frames), tracker.onnx (state, reference, terrain -> motor
-    targets), humanoid.xml (MJCF) and facts.json (names, orders, rates). See docs/onnx.md.
+    The folder gets generator.onnx (two past frames, terrain, target -> 13 frames), tracker.onnx (state, reference, terrain ->
+    motor targets), humanoid.xml (MJCF) and facts.json (names, orders, rates). See docs/onnx.md.
     """
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]

@@ -20,7 +20,9 @@ from parc.character.character import Character
 from parc.errors import SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.motion_generator import Generator
+from parc.generate.rollout.path_rollout import START_AHEAD
 from parc.motion.mujoco_qpos import joint_names, state_layout
+from parc.path.goal_reached import REMAINING
 from parc.physics.mjcf_export import NEWER, window_mjcf
 from parc.physics.mujoco_model import HALF_HEIGHT, WINDOW, contact_sensor
 from parc.physics.physical_contract import Contract
@@ -49,7 +51,7 @@ def export_reflex(
     """Writes the four files; facts.json last, so that a folder that has it is complete."""
     character, contract = tracker.character, tracker.contract
     if contract.control_hz != FPS:
-        raise SettingsError(f"the tracker steps {contract.control_hz} times a second, a reflex needs {FPS:g}, the generator's rate")
+        raise SettingsError(f"the tracker steps {contract.control_hz} times a second, the generator writes {FPS:g} frames")
     if settings.rollout.keep != generator.settings.future:
         raise SettingsError(
             f"{settings.rollout.keep} frames of a window are kept, the exported generator gives all {generator.settings.future}"
@@ -101,7 +103,9 @@ def reflex_facts(
             "windows": settings.windows,
             "lookahead": rollout.lookahead,
             "start_height": list(rollout.start_height),
+            "start_ahead": START_AHEAD,
             "radius": settings.radius,
+            "remaining": REMAINING,
             "stuck": settings.stuck,
             "headway": settings.headway,
             "seconds": settings.seconds,
@@ -154,21 +158,19 @@ def _character_facts(character: Character) -> dict[str, Any]:
 def _motors(character: Character, contract: Contract) -> list[dict[str, Any]]:
     """One for each number of `targets`, in its order, which is that of the actuators in the MJCF."""
     anatomy = BodyTables(character, "cpu")
-    motors = []
-    for body in (character.bodies[index] for index in anatomy.moving):
-        for k in range(body.joint.dof):
-            motors.append(
-                {
-                    "joint": body.name,
-                    "coordinate": k,
-                    "axis": list(body.joint.axes[k]),
-                    "kp": body.joint.stiffness * contract.gain_scale,
-                    "kd": body.joint.damping * contract.gain_scale,
-                    "torque_limit": body.joint.torque_limit * contract.torque_scale,
-                    "range": [body.joint.lower[k], body.joint.upper[k]],
-                }
-            )
-    return motors
+    return [
+        {
+            "joint": body.name,
+            "coordinate": k,
+            "axis": list(body.joint.axes[k]),
+            "kp": body.joint.stiffness * contract.gain_scale,
+            "kd": body.joint.damping * contract.gain_scale,
+            "torque_limit": body.joint.torque_limit * contract.torque_scale,
+            "range": [body.joint.lower[k], body.joint.upper[k]],
+        }
+        for body in (character.bodies[index] for index in anatomy.moving)
+        for k in range(body.joint.dof)
+    ]
 
 
 def _interface(graph: GeneratorGraph | TrackerGraph) -> dict[str, list[str]]:

@@ -1,8 +1,8 @@
 """The generator as one function of plain arrays: MuJoCo states in the world in, the next frames in the world out.
 
-All of a window is inside: canonical frame, local heights, features, every step of the sampler with its blending, decoding, and the
-repair at the window's end. It is the library's own window (`parc.generate.rollout.window_step`), so an exported file does what
-`parc traverse` does.
+All of a window is inside: canonical frame, local heights, features, every step of the sampler with its blending, decoding, and
+the repair at the window's end. It is the library's own window (`parc.generate.rollout.window_step`), so an exported file does
+what the library does.
 """
 
 import torch

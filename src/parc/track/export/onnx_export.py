@@ -13,7 +13,7 @@ import json
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,7 @@ try:
     import onnx
     import onnxscript  # noqa: F401  torch's exporter needs it
     from onnx import TensorProto, helper, numpy_helper
+    from onnx.reference import ReferenceEvaluator
 except ModuleNotFoundError as error:
     raise ParcError("exporting to ONNX needs onnx and onnxscript: pip install 'parc-motion[onnx]'") from error
 
@@ -38,15 +39,14 @@ Precision = Literal["fp32", "fp16", "int8"]
 OPSET = 20
 _LEAST_WEIGHTS = 1024
 """numbers of a tensor that is worth fewer bits"""
+_VIEWS = ("Transpose", "Slice", "Reshape", "Squeeze", "Unsqueeze")
 AXES = {"terrain": {0: "batch", 1: "columns", 2: "rows"}, "has_past": {}}
 """names of the axes whose length is free; of other tensors it is the first alone"""
 
 
 def export_graph(module: nn.Module, path: Path | str, description: Mapping[str, Any], precision: Precision = "fp32") -> None:
     """Write a module that has `inputs`, `outputs` and `example`, whole or not at all; `description` goes into the metadata."""
-    model = build_graph(module)
-    network = [name for name, _ in module.named_parameters()]
-    model = with_precision(model, network, precision)
+    model = with_precision(build_graph(module), module, precision)
     shapes = {"inputs": _shapes(model.graph.input), "outputs": _shapes(model.graph.output)}
     told = {**description, **shapes, "opset": OPSET, "precision": precision}
     helper.set_model_props(model, {"parc": json.dumps(told)})
@@ -80,22 +80,43 @@ def build_graph(module: Any) -> Any:
     return model
 
 
-def with_precision(model: Any, network: Sequence[str], precision: Precision) -> Any:
-    """The model with the named weights in fewer bits."""
-    if precision == "fp16":
-        return _with_half_weights(model, set(network))
-    if precision == "int8":
-        return _with_int8_products(model, set(network))
-    return model
+def with_precision(model: Any, module: nn.Module, precision: Precision) -> Any:
+    """The model of a module with the network's weights, which are the module's parameters, in fewer bits."""
+    if precision == "fp32":
+        return model
+    network = _fold_views(model.graph, {name for name, _ in module.named_parameters()})
+    return _with_half_weights(model, network) if precision == "fp16" else _with_int8_products(model, network)
+
+
+def _fold_views(graph: Any, network: set[str]) -> set[str]:
+    """Weights that the graph transposes or cuts become initializers as they are used; returns the names of all weights then."""
+    known = {value.name: value for value in graph.initializer}
+    network, kept = network & set(known), []
+    for node in graph.node:
+        if node.op_type in _VIEWS and node.input[0] in network and all(name in known for name in node.input):
+            given = {name: numpy_helper.to_array(known[name]) for name in node.input}
+            (array,) = ReferenceEvaluator(node).run(None, given)
+            known[node.output[0]] = numpy_helper.from_array(np.ascontiguousarray(array), node.output[0])
+            graph.initializer.append(known[node.output[0]])
+            network.add(node.output[0])
+        else:
+            kept.append(node)
+    del graph.node[:]
+    graph.node.extend(kept)
+    used = {name for node in kept for name in node.input}
+    left = [value for value in graph.initializer if value.name in used]
+    del graph.initializer[:]
+    graph.initializer.extend(left)
+    return network & used
 
 
 def _with_half_weights(model: Any, network: set[str]) -> Any:
     graph, casts = model.graph, []
     for weights in graph.initializer:
-        if weights.name in network and weights.data_type == TensorProto.FLOAT and np.prod(weights.dims) >= _LEAST_WEIGHTS:
-            name = weights.name
-            weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights).astype(np.float16), f"{name}_half"))
-            casts.append(helper.make_node("Cast", [f"{name}_half"], [name], to=TensorProto.FLOAT))
+        if weights.name in network and np.prod(weights.dims) >= _LEAST_WEIGHTS:
+            name, half = weights.name, f"{weights.name}_half"
+            weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights).astype(np.float16), half))
+            casts.append(helper.make_node("Cast", [half], [name], to=TensorProto.FLOAT))
     nodes = [*casts, *graph.node]
     del graph.node[:]
     graph.node.extend(nodes)
@@ -106,13 +127,12 @@ def _with_int8_products(model: Any, network: set[str]) -> Any:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     products = ("MatMul", "Gemm")
-    chosen = [node.name for node in model.graph.node if node.op_type in products and network & set(node.input)]
+    nodes = [node.name for node in model.graph.node if node.op_type in products and network & set(node.input)]
+    chosen = [*nodes, *(f"{name}_MatMul" for name in nodes)]  # the second is what onnxruntime makes of a Gemm
     with tempfile.TemporaryDirectory() as folder, _quietly():
         given, made = Path(folder) / "given.onnx", Path(folder) / "made.onnx"
         onnx.save(model, given)
-        quantize_dynamic(
-            given, made, op_types_to_quantize=list(products), nodes_to_quantize=chosen, per_channel=True, weight_type=QuantType.QInt8
-        )
+        quantize_dynamic(given, made, list(products), True, weight_type=QuantType.QInt8, nodes_to_quantize=chosen)
         return onnx.load(made)
 
 

@@ -1,7 +1,7 @@
 """Small graphs: how some torch operators are written in ONNX, and how what the exporter wrote is simplified.
 
-torch's exporter takes 15 nodes for an attention and 8 for a linear interpolation. Its own simplification has a rule whose time grows
-with the square of the nodes (two minutes for a generator), so the passes and the rules that serve us are listed here.
+torch's exporter takes 15 nodes for an attention and 8 for a linear interpolation. Its own simplification has a rule whose time
+grows with the square of the nodes (two minutes for a generator), so the passes and the rules that serve us are listed here.
 """
 
 import math

@@ -52,7 +52,7 @@ class TrackerGraph(nn.Module):
         terrain: Tensor,
         terrain_min: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """qpos [B, nq], qvel [B, nv], contacts [B, bodies], held [B, D], reference [B, S, ...], terrain [B, X, Y] to [B, D] each."""
+        """qpos [B, nq], qvel [B, nv], contacts [B, bodies], held [B, D], reference [B, S, ...], terrain [B, X, Y] to [B, D]."""
         character, layout = self.trained.character, self._observer.layout
         rows = FrameRows.of(self._anatomy, *qpos_to_frames(character, reference_qpos), reference_contacts)
         state = BodyState(qvel, *qpos_to_bodies(character, qpos), contacts, held)
