@@ -18,7 +18,7 @@ from parc.evaluate.terrain_families import Family
 from parc.evaluate.terrain_sets import SetChoice
 from parc.evaluate.testing_ledger import noted_test_run, source_version
 from parc.evaluate.tracker_measurement import TrackerTest
-from parc.loop.ledger import hash_file
+from parc.run.hashing import hash_file
 
 SMALL = ["--terrains", "2", "--candidates", "2", "--limit", "0.6", "--trials", "1", "--episodes", "1"]
 SMALL += ["--device", "cpu", "--threads", "1"]

@@ -14,7 +14,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, SettingsError
 from parc.metrics.clip_measures import measure_clips
-from parc.record.accept_recording import AcceptSettings
+from parc.quality.limit_profiles import RecordingLimits
 from parc.record.record_clips import RecordSettings, _outcome, record_dataset, record_unit
 from parc.record.record_report import ClipOutcome, RecordReport
 from parc.record.tracking_attempts import AttemptSettings
@@ -149,7 +149,7 @@ def test_a_refused_recording_gives_way_to_the_next_start(
     simulator: Runner, rests: Callable[..., Clip], character: Character
 ) -> None:
     """Labels that never mean the trunk to touch, or only at first not: refused with the reason, and tried again from later on."""
-    strict = replace(SETTINGS, accept=AcceptSettings(near=0.0))
+    strict = replace(SETTINGS, accept=RecordingLimits(near=0.0))
     clip = rests(frames=80)
     labels = torch.zeros_like(clip.motion.contacts)
     labels[:, list(character.key_bodies)] = 1.0

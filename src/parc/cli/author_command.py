@@ -1,6 +1,6 @@
 """`parc dataset author`: clips of skills that motion capture lacks, made by rule."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +48,8 @@ class Author(Command):
             settings = replace(settings, solve=replace(settings.solve, iterations=self.iterations))
         skills = self.skills or SKILLS
         scripts = fixed_scripts(skills) if self.fixed else random_scripts(self.count, self.seed, skills)
-        character, rows = humanoid(), []
+        character = humanoid()
+        rows: list[dict[str, Any]] = []
         otherwise = "choose another folder with -o" + ("" if self.fixed else " or other clips with --seed")
         with DatasetWriter(self.out, character) as writer:
             names = new_names([script.name for script in scripts], writer, self.resume, otherwise)
@@ -65,7 +66,7 @@ class Author(Command):
                             "seconds": made.clip.motion.duration,
                             "kept": kept,
                             "faults": list(made.faults),
-                            **asdict(made.quality),
+                            **made.quality.named,
                         }
                     )
                     bar.update()

@@ -1,6 +1,6 @@
 """`parc convert`: one motion file into another."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -90,12 +90,13 @@ class Convert(Command):
         take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming))
         provenance = Provenance(source=self.source.name)
         made = make_clip(take.landmarks, humanoid(), self.hands, None, provenance, device=self.torch_device)
-        quality = {key: value for key, value in asdict(made.quality).items() if key not in ("seconds", "conflict")}
+        quality = {key: value for key, value in made.quality.named.items() if key not in ("seconds", "conflict")}
         return made.clip, {"warnings": list(take.warnings), "faults": list(made.quality.faults()), "quality": quality}
 
     def show(self, result: dict[str, Any]) -> None:
-        from parc.mocap.make.mocap_quality import UNITS
+        from parc.quality import MocapLimits
 
         super().show({key: value for key, value in result.items() if key != "quality"})
+        units = MocapLimits.units()
         for key, value in result.get("quality", {}).items():
-            print(f"  {key:<12} {number(value):>8}  {UNITS[key]}")
+            print(f"  {key:<12} {number(value):>8}  {units[key]}")

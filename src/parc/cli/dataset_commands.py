@@ -371,7 +371,8 @@ class DatasetPage(Command):
 
 
 def _print_medians(medians: dict[str, float]) -> None:
-    from parc.mocap.make.mocap_quality import UNITS
+    from parc.quality import MocapLimits
 
+    units = MocapLimits.units()
     for key, value in medians.items():
-        print(f"  {key:<12} {value:>8.4g}  {UNITS[key]}")
+        print(f"  {key:<12} {value:>8.4g}  {units[key]}")

@@ -62,9 +62,9 @@ class EvaluateReflex(SetOptions):
         from parc.character import humanoid
         from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
         from parc.evaluate.traverse_measurement import traverse_case
-        from parc.loop.ledger import hash_file
         from parc.models import shipped_generator, shipped_tracker
         from parc.plan import Models
+        from parc.run.hashing import hash_file
         from parc.run.work_items import workers_at
 
         use_threads(self.threads)

@@ -34,8 +34,8 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
     def run(self) -> dict[str, Any]:
         from parc.errors import SettingsError
         from parc.evaluate.traverse_measurement import evaluate_traverse, traverse_case
-        from parc.loop.ledger import hash_file
         from parc.models import shipped_generator, shipped_tracker
+        from parc.run.hashing import hash_file
 
         if not 0 <= self.shard < self.shards or self.count < 1:
             raise SettingsError(f"shard {self.shard} of {self.shards} of {self.count} terrains does not exist")

@@ -14,7 +14,6 @@ the clips and all it has made so far. What one candidate in many finds becomes w
 Everything is resumed by the same call: trainings from their checkpoints, rounds unit by unit.
 """
 
-import hashlib
 import logging
 import time
 from collections.abc import Sequence
@@ -36,6 +35,7 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.generate.training.generator_training import CHECKPOINT_FILE, GENERATOR_FILE, TrainSettings, make_trainer, run_training
 from parc.generate.training.training_step import GeneratorTrainer
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.hashing import hash_file, hash_text
 from parc.run.metrics_log import MetricsLog
 from parc.run.settings_guard import agree
 from parc.terrain.procedural_terrain import CROWDED, RandomBoxes
@@ -147,7 +147,7 @@ def check_no_practice(folder: Path) -> None:
 
 def _identity(settings: PracticeSettings, clips: list[Clip], init: Path | None) -> dict[str, Any]:
     """What must not change between a practice and its continuation."""
-    names = hashlib.sha256("\n".join(f"{clip.name} {len(clip.motion)}" for clip in clips).encode()).hexdigest()
-    first = None if init is None else hashlib.sha256(init.read_bytes()).hexdigest()
+    names = hash_text("\n".join(f"{clip.name} {len(clip.motion)}" for clip in clips))
+    first = None if init is None else hash_file(init)
     plain = replace(settings, train=replace(settings.train, compile=False))
     return {"clips": names, "first weights": first, "settings": asdict(plain)}

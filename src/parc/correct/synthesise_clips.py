@@ -31,6 +31,7 @@ from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
 from parc.metrics.clip_batch import ClipBatch
 from parc.path.path_planning import PlanSettings, plan_path, plan_random_path
 from parc.path.terrain_path import TerrainPath
+from parc.run.dataclass_json import reader
 from parc.run.resumable_items import ResumableItems
 from parc.run.settings_guard import agree
 from parc.run.work_items import LOCAL, Workers
@@ -233,17 +234,10 @@ class UnitNote:
     refused: list[str]
     """a sentence for each terrain that gave none"""
 
-    @classmethod
-    def from_dict(cls, values: dict[str, list[str]]) -> "UnitNote":
-        """Of a note that was read."""
-        if not all(isinstance(values[name], list) for name in ("clips", "refused")):
-            raise TypeError("a unit's note holds lists")
-        return cls(**values)
-
 
 def unit_notes(out: Path | str) -> ResumableItems[UnitNote]:
     """The finished units of a synthesis."""
-    return ResumableItems(Path(out) / "units", asdict, UnitNote.from_dict)
+    return ResumableItems(Path(out) / "units", asdict, reader(UnitNote))
 
 
 def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int, model: str) -> Clip:

@@ -10,7 +10,7 @@ from parc.dataset.clip import Clip, Provenance
 from parc.mocap.contact.find_contacts import ContactSettings, find_contacts
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.mocap.contact.support_levels import LevelSettings, Supports, find_levels, floor_slope
-from parc.mocap.make.mocap_quality import Quality, measure_quality
+from parc.mocap.make.mocap_quality import measure_quality
 from parc.mocap.subject.body_landmarks import Landmarks, yaw_matrix
 from parc.mocap.subject.calibrate_subject import Calibration, Fitted, calibrate, fit_take, levelled
 from parc.mocap.subject.human_anatomy import Anatomy
@@ -19,6 +19,7 @@ from parc.mocap.terrain.reconstruct_terrain import ReconstructedTerrain, Reconst
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.mocap.terrain.shift_contacts import warp
 from parc.mocap.terrain.snap_footholds import FootingSettings, settle
+from parc.quality.limit_check import ClipQuality
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Made:
     """the take in the clip's frame and at its rate"""
     supports: Supports
     ground: ReconstructedTerrain
-    quality: Quality
+    quality: ClipQuality
 
 
 def make_clip(
