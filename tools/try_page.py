@@ -169,7 +169,7 @@ def pictures(site: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shots = (
         ("page_boxes", "?ground=boxes&seed=12&theme=dark", (1280, 720), 100, -2.2),
-        ("page_walks", "?ground=walks&seed=8&theme=light", (1280, 720), 90, -2.4),
+        ("page_walks", "?ground=walks&seed=8&theme=light", (1280, 720), 170, -2.0),
         ("page_phone", "?ground=boxes&seed=5&theme=light", (390, 780), 60, -2.4),
     )
     with visited(site) as visit:

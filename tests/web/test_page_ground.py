@@ -24,7 +24,7 @@ from parc.plan.least_effort_route import RouteSettings, plan_route
 from parc.plan.online_steering import Steering
 from parc.plan.path_progress import at_goal, walk
 from parc.terrain.procedural_terrain import RandomBoxes, RandomWalks, random_boxes, random_walks
-from parc.terrain.random_platforms import RandomPlatforms, random_platforms
+from parc.terrain.random_platforms import RandomPlatforms, platform_chain
 from parc.terrain.terrain import Terrain
 from parc.web.page_random import PageRandom
 
@@ -60,7 +60,7 @@ def grounds() -> list[Terrain]:
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         made += [random_boxes(RandomBoxes(size=(16, 18)), rng), random_walks(RandomWalks(size=(20, 17)), rng)]
-        made.append(random_platforms(RandomPlatforms(count=3, depth=(2.2, 2.5)), rng))
+        made.append(platform_chain(RandomPlatforms(count=3, depth=(2.2, 2.5)), rng).terrain)
     return [rounded(terrain) for terrain in made]
 
 
@@ -89,10 +89,10 @@ def test_new_ground_is_the_librarys() -> None:
         made = (
             random_boxes(RandomBoxes(size=(16, 15)), PageRandom(seed)),
             random_walks(RandomWalks(size=(20, 22), walks=4, steps=200), PageRandom(seed)),
-            random_platforms(
+            platform_chain(
                 RandomPlatforms(count=4, gaps=(0.4, 2.0), width=(1, 4), run_up=(1, 6), rise=(-0.8, 0.5), depth=(2.2, 3.0)),
                 PageRandom(seed),
-            ),
+            ).terrain,
         )
         for terrain in made:
             answer = next(answers)
