@@ -22,6 +22,8 @@ from parc.track.follow.trace import Snapshot
 
 pytestmark = pytest.mark.xdist_group("onnx")
 EXACT = 1e-4
+LABELS = (EXACT, 2e-3, 2e-3)
+"""of contact labels in three windows in a row: a micrometre of a sole is 1e-3 of a label, by the repair's thresholds"""
 Session = Callable[[Path], Callable[..., dict[str, torch.Tensor]]]
 
 
@@ -71,12 +73,12 @@ def test_three_windows_in_a_row_are_the_librarys(
         chosen = clips[first : first + batch]
         windows = Windows(models, chosen, [20 + 4 * k for k in range(batch)], rollout)
         qpos, contacts = qpos_of(windows.past), windows.past.contacts
-        for _ in range(3):
+        for exact in LABELS:
             given, expected = windows.next()
             found = generator(qpos=qpos[:, -2:], contacts=contacts[:, -2:], **given)
             qpos, contacts = found["next_qpos"], found["next_contacts"]
             torch.testing.assert_close(qpos, qpos_of(expected), atol=EXACT, rtol=0)
-            torch.testing.assert_close(contacts, expected.contacts, atol=EXACT, rtol=0)
+            torch.testing.assert_close(contacts, expected.contacts, atol=exact, rtol=0)
         moved.append((qpos[:, -1, :2] - windows.past.root_pos[:, -1, :2]).norm(dim=-1))
     assert float(torch.cat(moved).median()) > 0.5, "the motions go somewhere"
 
@@ -148,5 +150,6 @@ def test_half_weights_change_nothing_and_int8_little(
     off = (found["int8"]["next_qpos"] - exact).abs()
     print(f"int8: root off by {off[..., :3].mean():.4f} m mean {off[..., :3].max():.4f} m, joints {off[..., 7:].mean():.4f}")
     assert 1e-5 < float(off[..., :3].mean()) < 0.03
-    sizes = [(in_precision(p) / name).stat().st_size for name in ("generator.onnx", "tracker.onnx") for p in ("fp32", "fp16", "int8")]
-    assert sizes[1] < 0.56 * sizes[0] and sizes[2] < 0.45 * sizes[0] and sizes[4] < 0.52 * sizes[3] and sizes[5] < 0.3 * sizes[3]
+    for name, half, quarter in (("generator.onnx", 0.56, 0.45), ("tracker.onnx", 0.52, 0.3)):
+        whole, *fewer = ((in_precision(p) / name).stat().st_size for p in ("fp32", "fp16", "int8"))
+        assert fewer[0] < half * whole and fewer[1] < quarter * whole

@@ -56,11 +56,12 @@ def export_reflex(
         raise SettingsError(
             f"{settings.rollout.keep} frames of a window are kept, the exported generator gives all {generator.settings.future}"
         )
-    graphs = {"generator": GeneratorGraph(generator, settings.rollout, cell), "tracker": TrackerGraph(tracker, cell)}
-    facts = reflex_facts(graphs["generator"], graphs["tracker"], settings, precision)
-    files = {name: Path(folder) / f"{name}.onnx" for name in graphs}
-    for name, graph in graphs.items():
+    writes, follows = GeneratorGraph(generator, settings.rollout, cell), TrackerGraph(tracker, cell)
+    facts = reflex_facts(writes, follows, settings, precision)
+    files = {}
+    for name, graph in (("generator", writes), ("tracker", follows)):
         whom = {key: facts[key] for key in ("format", "parc", "character", "contract", "terrain", name)}
+        files[name] = Path(folder) / facts[name]["file"]
         export_graph(graph, files[name], {"kind": name, **whom}, precision)
     files["model"] = Path(folder) / facts["mjcf"]["file"]
     write_bytes_atomically(files["model"], window_mjcf(character, contract, cell).encode())

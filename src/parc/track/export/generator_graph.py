@@ -20,6 +20,9 @@ from parc.motion.frame_state import FrameState
 from parc.motion.mujoco_qpos import frames_to_qpos, qpos_to_frames, standing_qpos
 from parc.terrain.terrain import CELL, TerrainBatch
 
+MOST_STEPS = 50
+"""network evaluations that are written one after the other into a file; each is 170 nodes"""
+
 
 class GeneratorGraph(nn.Module):
     """Two past frames to the next T, world coordinates, MuJoCo's qpos."""
@@ -36,6 +39,8 @@ class GeneratorGraph(nn.Module):
                 raise SettingsError(f"{settings.steps} sampler steps were asked for, but this generator's number is fixed")
             schedule = FlowSchedule(settings.steps)
         plan = schedule.plan(generator.device)
+        if len(plan) > MOST_STEPS:
+            raise SettingsError(f"this generator takes {len(plan)} sampler steps, a file holds at most {MOST_STEPS}")
         self.generator, self.settings, self.cell, self.steps = generator, settings, cell, len(plan)
         self._embeddings = generator.level_embeddings(plan)
         self._blend = settings.blend.coefficients(len(plan), generator.device)
