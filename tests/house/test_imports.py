@@ -7,7 +7,7 @@ SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
     "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "quality", "fit", "mocap",
     "vary", "author", "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "render",
-    "report", "studio", "cli",
+    "report", "web", "studio", "cli",
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "demo": Row("start", "demo_command", "Demo", "terrain, path, walk and a report with pictures, in a minute"),
     "studio": Row("start", "studio_command", "OpenStudio", "see, edit and make motions in the browser"),
     "live": Row("start", "live_command", "Live", "drive a simulated character that plans as it goes, and measure it"),
+    "web": Row("start", "web_command", "BuildWeb", "a folder with a page: shape the ground, click a goal, no server needed"),
     "picture": Row("start", "picture_command", "Picture", "a clip as a picture, film strip, contact sheet, animation or page"),
     "terrain make flat": Row("data", "terrain_commands", "MakeFlat", "a flat grid"),
     "terrain make boxes": Row("data", "terrain_commands", "MakeBoxes", "random boxes (the paper's training terrains)"),
