@@ -6,7 +6,7 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
     "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "mocap", "vary", "author",
-    "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "bench", "render", "report", "studio", "cli",
+    "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "reflex", "bench", "render", "report", "studio", "cli",
 ]  # fmt: skip
 
 

@@ -79,6 +79,7 @@ COMMANDS = {
     "evaluate blending": _Entry("evaluate_commands", "EvaluateBlending", "the blending sweep (Table 3)"),
     "evaluate traverse": _Entry("evaluate_traverse_command", "EvaluateTraverse", "share of a set's terrains crossed in physics"),
     "train-tracker": _Entry("train_tracker_command", "TrainTracker", "train the tracking controller"),
+    "train-reflex": _Entry("train_reflex_command", "TrainReflex", "train a tracker to cross terrain without rehearsal"),
     "average-trackers": _Entry(
         "average_trackers_command", "AverageTrackers", "weights of trackers averaged: what training on forgot"
     ),
