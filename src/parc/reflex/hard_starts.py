@@ -1,7 +1,7 @@
 """States of bodies to begin with: a store, and those of a while before failures, of which the hopeless ones leave.
 
-What is kept a while before each failure is what the policy cannot do yet, but also what nobody could: a body in the air beside its
-platform. So each state counts how often episodes from it succeeded, and leaves if that is too seldom, or nearly always.
+What is kept a while before each failure is what the policy cannot do yet, but also what nobody could: a body in the air beside
+its platform. So each state counts how often episodes from it succeeded, and leaves if that is too seldom, or nearly always.
 
 Everything is tensor code of fixed shapes in place, so it may be part of a CUDA graph. The last row of a store takes what is void.
 """

@@ -190,7 +190,7 @@ class ReflexEnv(RewardedBodies):
         """[N] m that bodies are lower and more bent than in rows [N] of their plans."""
         plan, here = self.reference.body_pos.index_select(0, row)[:, 0], self.world.body_pos[:, 0]
         heights = [p[:, 2] - ground_heights(self.bank, self.bank_row, p[:, None, :2])[:, 0] for p in (here, plan)]
-        return self._stoop(*heights, self.world.qpos, self.reference.qpos.index_select(0, row))
+        return self._stoop(heights[0], heights[1], self.world.qpos, self.reference.qpos.index_select(0, row))
 
     def _count(self, lost: Tensor) -> None:
         """Episodes that have ended, by where they began; `lost` [N] of those that fell."""
@@ -295,8 +295,8 @@ class ReflexEnv(RewardedBodies):
         fresh = TerrainBatch(heights, true.min_point, true.size, true.cell)
         old = self.bank.select(group)
         parts = zip((old.heights, old.min_point, old.size), (fresh.heights, fresh.min_point, fresh.size), strict=True)
-        chosen = [torch.where(over.view(-1, *[1] * (a.dim() - 1)), b, a) for a, b in parts]
-        self.bank.put(group, TerrainBatch(*chosen, true.cell))
+        heights, low, size = (torch.where(over.view(-1, *[1] * (a.dim() - 1)), b, a) for a, b in parts)
+        self.bank.put(group, TerrainBatch(heights, low, size, true.cell))
 
     @torch.no_grad()
     def restart_all(self) -> None:
@@ -347,8 +347,8 @@ class ReflexEnv(RewardedBodies):
 
     def state(self) -> dict[str, Tensor]:
         """All that outlives `restart_all`, for a checkpoint; `load_state` takes it back."""
-        parts = {"bank": self.crossing_bank, "starts": self.starts, "hard": self.hard}
-        return {f"{name}.{key}": value for name, part in parts.items() for key, value in part.state().items()}
+        parts = {"bank": self.crossing_bank.state(), "starts": self.starts.state(), "hard": self.hard.state()}
+        return {f"{name}.{key}": value for name, part in parts.items() for key, value in part.items()}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """What `state` told."""

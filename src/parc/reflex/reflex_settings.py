@@ -47,7 +47,7 @@ class ReflexReward:
     def __post_init__(self) -> None:
         if not (self.wanted_speed > 0 and self.saved > 0 and self.gate > 0):
             raise SettingsError(
-                f"a wanted speed of {self.wanted_speed} m/s, {self.saved} s saved up and a gate of {self.gate} s: expected more than 0"
+                f"a wanted speed of {self.wanted_speed} m/s, {self.saved} s saved up, a gate of {self.gate} s: expected more"
             )
         if min(self.imitation, self.progress, self.arrival, self.fall, self.stuck, self.posture) < 0:
             raise SettingsError("weights and prices of the closed loop's reward are expected to be at least 0")
@@ -164,8 +164,14 @@ class DevelopmentSettings:
 def _closed_loop_ppo() -> PPOSettings:
     """Advantages clipped where a death is not cut, a slower critic, and a policy that stays near the one it comes from."""
     return PPOSettings(
-        advantage_clip=15.0, critic_rate=1e-4, actor_rate=2e-5, warm_rate=2e-5, target_kl=0.005, rate_range=(4e-6, 5e-5), stop_kl=0.05
-    )  # fmt: skip
+        advantage_clip=15.0,
+        critic_rate=1e-4,
+        actor_rate=2e-5,
+        warm_rate=2e-5,
+        target_kl=0.005,
+        rate_range=(4e-6, 5e-5),
+        stop_kl=0.05,
+    )
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Closed-loop training: a tracker learns to cross terrain by reflex, with the frozen generator inside its environment.
 
 One batch of PPO holds the worlds that cross terrain (`parc.reflex.reflex_env`) and those that follow clips, so that nothing is
-forgotten (`parc.track.env.track_env`). Training begins with a trained tracker, the critic first. A milestone measures the averaged
-policy on a few terrains of the development set and on the clips, keeps the best, writes a checkpoint, and starts all episodes
-anew, so that a resumed run equals one that was never stopped. Files in OUT:
+forgotten (`parc.track.env.track_env`). Training begins with a trained tracker, the critic first. A milestone measures the
+averaged policy on a few terrains of the development set and on the clips, keeps the best, writes a checkpoint, and starts all
+episodes anew, so that a resumed run equals one that was never stopped. Files in OUT:
 
     actor.safetensors, critic.safetensors   the best so far, or an average of it with the tracker that training began with
     last/                                   those of the last milestone

@@ -65,8 +65,7 @@ class PPO:
                 f"minibatch {settings.minibatch}, steps {settings.steps} and epochs {settings.epochs} must be positive"
             )
         self.policy, self.settings, self.group, self._generator = policy, settings, group, generator
-        self._shape, self._masked = shape, masked
-        self._anchor, self._pull = (anchor, pull) if pull > 0 else (None, 0.0)
+        self._shape, self._masked, self._pull, self._anchor = shape, masked, pull, anchor if pull > 0 else None
         self._lowest_log_std = math.log(shape.std_range[0])
         self._highest_log_std = torch.full((), math.log(shape.std_range[1]), device=device)
         self.minibatches = max(1, round(samples / settings.minibatch))
@@ -94,7 +93,8 @@ class PPO:
         self.values, self.rewards = zeros(t + 1, n), zeros(t, n)
         self.failed, self.timed_out, self.errors = zeros(t, n), zeros(t, n), zeros(t, n)
         self.advantages, self.returns = zeros(t * n), zeros(t * n)
-        self.counts, self.arrived = (zeros(t, n) + 1.0, zeros(t, n)) if self._masked else (None, None)
+        self.counts: Tensor | None = zeros(t, n) + 1.0 if self._masked else None
+        self.arrived: Tensor | None = zeros(t, n) if self._masked else None
         self._anchor_means = zeros(t, n, d) if self._anchor is not None else None
         self._noise, self._old_log_std = zeros(n, d), zeros(d)
         self._picked = zeros(self.minibatch, dtype=torch.long)
