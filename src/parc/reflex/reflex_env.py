@@ -275,7 +275,7 @@ class ReflexEnv(RewardedBodies):
         settings, draws = self.closed.starts, self._turn_draws
         rows = self.hard.draw(draws[:, 2])
         hard = (draws[:, 1] < settings.hard) & (rows != self.hard.void)
-        place = ~hard & (draws[:, 1] < settings.hard + settings.places)
+        place = (draws[:, 1] >= settings.hard) & (draws[:, 1] < settings.hard + settings.places)
         kind = torch.where(hard, _HARD, torch.where(place, _PLACE, _PATH))
         case = (draws[:, 3] * len(self.crossing_bank)).long().clamp_max(len(self.crossing_bank) - 1)
         which = torch.where(place, 1 + (draws[:, 4] * (settings.each - 1)).long().clamp_max(max(settings.each - 2, 0)), 0)
