@@ -15,8 +15,8 @@ from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path.terrain_path import TerrainPath
-from parc.plan.reflex import ReflexSettings
 from parc.physics.choose_engine import make_world
+from parc.plan.reflex import ReflexSettings
 from parc.reflex.reflex_env import ReflexEnv
 from parc.reflex.reflex_settings import BankSettings, DevelopmentSettings, ReflexTrainingSettings, StartSettings
 from parc.reflex.terrain_bank import CrossingBank, CrossingSource

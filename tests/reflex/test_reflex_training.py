@@ -70,9 +70,7 @@ def test_a_resumed_run_equals_one_that_never_stopped(
         train_reflex(tracker, generator, [walk], tmp_path / "parts", replace(all_of_it, every=(3, 2)), PLAN)
 
 
-def test_files_of_a_run(
-    tracker: Path, generator: Generator, walk: Clip, closed: ReflexTrainingSettings, tmp_path: Path
-) -> None:
+def test_files_of_a_run(tracker: Path, generator: Generator, walk: Clip, closed: ReflexTrainingSettings, tmp_path: Path) -> None:
     averaged = replace(closed, shares=(0.5,))
     result = train_reflex(tracker, generator, [walk], tmp_path, averaged, PLAN)
     events = [row["event"] for row in read_metrics(tmp_path / METRICS)]

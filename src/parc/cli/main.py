@@ -93,6 +93,7 @@ COMMANDS = {
     "bench generator": _Entry("bench_commands", "BenchGenerator", "speed of the generator and of its training"),
     "bench optimise": _Entry("bench_commands", "BenchOptimise", "speed of the kinematic correction"),
     "bench scaling": _Entry("bench_commands", "BenchScaling", "hours of an iteration on 1, 8 and 64 GPUs, from measured rates"),
+    "bench reflex": _Entry("train_reflex_command", "BenchReflex", "speed of closed-loop training"),
     "bench studio": _Entry("bench_commands", "BenchStudio", "how quickly the studio answers clicks, in a headless browser"),
     "bench tracker": _Entry("bench_commands", "BenchTracker", "speed of training a tracker"),
 }

@@ -1,4 +1,4 @@
-"""`parc train-reflex`: a tracker that crosses terrain without rehearsing it."""
+"""`parc train-reflex`, `parc bench reflex`: a tracker that crosses terrain without rehearsing it, and how fast that trains."""
 
 import contextlib
 import sys
@@ -45,7 +45,7 @@ class TrainReflex(Command):
     threads: int = 0
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
     drawers: int = -1
-    """processes that draw terrains beside the training; -1: 8 on a GPU, none on the CPU"""
+    """processes that draw terrains beside the training; -1: as the settings of the bank say, but 8 on a GPU if these say none"""
     compile: bool = False
     """fuse the generator's kernels first: a minute or more before the clock starts"""
     settings: ReflexTrainingSettings = field(default_factory=ReflexTrainingSettings)
@@ -75,7 +75,7 @@ class TrainReflex(Command):
             seed=self.seed,
             threads=self.threads,
         )
-        drawers = self.drawers if self.drawers >= 0 else 0 if on_cpu else 8
+        drawers = self.drawers if self.drawers >= 0 else self.settings.bank.drawers or (0 if on_cpu else 8)
         settings = replace(self.settings, bank=replace(self.settings.bank, drawers=drawers))
         clips = self.clips or shipped_motions()
         if clips is None:
@@ -97,3 +97,39 @@ class TrainReflex(Command):
             "seconds": result["seconds"],
             "samples": result["samples"],
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchReflex(Command):
+    """Closed-loop training of the models in the box: milliseconds of each part, samples a second in all."""
+
+    worlds: int = 0
+    """simulated characters in all; 0: 8192 on a GPU, 87 on the CPU"""
+    repeats: int = 20
+    """times each part is run"""
+    iterations: int = 8
+    """rollouts and updates that the rate in all is measured on"""
+    threads: int = 0
+    """of the CPU engine and of the networks on a CPU; 0: all cores"""
+    compile: bool = False
+    """fuse the generator's kernels first"""
+    settings: ReflexTrainingSettings = field(default_factory=ReflexTrainingSettings)
+
+    def run(self) -> dict[str, Any]:
+        from parc.bench.closed_loop import bench_closed_loop
+        from parc.character import humanoid
+        from parc.dataset.clip_reading import read_clips
+        from parc.errors import DatasetError, SettingsError
+        from parc.models import shipped_motions
+
+        if self.repeats < 1 or self.iterations < 1:
+            raise SettingsError(f"{self.repeats} repeats and {self.iterations} iterations were asked for, expected at least 1")
+        use_threads(self.threads)
+        folder = shipped_motions()
+        if folder is None:
+            raise DatasetError("this installation has no motions in the box, on which this is measured")
+        clips = read_clips(folder, humanoid())
+        return bench_closed_loop(
+            clips, self.settings, self.torch_device, self.seed, self.worlds or None, self.repeats, self.iterations, self.threads,
+            self.compile,
+        )  # fmt: skip

@@ -22,6 +22,7 @@ from parc.evaluate.terrain_families import FAMILIES, Crossing, Family
 from parc.evaluate.terrain_sets import drawn_crossing
 from parc.path import EndpointSettings, PlanSettings, TerrainPath, plan_path
 from parc.path.path_batch import PathBatch
+from parc.path.route_difficulty import difficulty_of
 from parc.plan.least_effort_route import ends_of, plan_route
 from parc.reflex.reflex_settings import BankSettings
 from parc.run.process_pool import worker_pool
@@ -81,6 +82,8 @@ def draw_crossing(settings: BankSettings, each: int, seed: int, index: int) -> B
         route = plan_route(terrain, *ends_of(terrain, path), rng)
         if not _FIRST < route.length <= settings.longest:
             raise PathError("the route does not fit into the bank")
+        if family == "platforms" and difficulty_of(terrain, route).gap > settings.widest_gap + _ON_GROUND:
+            raise PathError("the route leaps askew, and farther than the gaps are wide")
         return terrain, route
 
     terrain, route = drawn_crossing(make, rng)
