@@ -18,7 +18,7 @@ from parc.path.terrain_path import TerrainPath
 from parc.physics.choose_engine import make_world
 from parc.plan.reflex import ReflexSettings
 from parc.reflex.reflex_env import ReflexEnv
-from parc.reflex.reflex_settings import BankSettings, DevelopmentSettings, ReflexTrainingSettings, StartSettings
+from parc.reflex.reflex_settings import BankSettings, DevelopmentSettings, ReflexStarts, ReflexTrainingSettings
 from parc.reflex.terrain_bank import CrossingBank, CrossingSource
 from parc.run.checkpoint import save_checkpoint
 from parc.terrain.terrain import Terrain
@@ -54,7 +54,7 @@ def closed(tiny: TrackerSettings) -> ReflexTrainingSettings:
         every=(2, 3),
         clips=0.5,
         loop=loop,
-        starts=StartSettings(kept=32, tries=2, before=(0.1, 0.3), passed=0.3),
+        starts=ReflexStarts(kept=32, tries=2, before=(0.1, 0.3), passed=0.3),
         bank=BankSettings(terrains=4, families=("boxes",), fresh=1, every=1, room=16, longest=12.0),
         development=DevelopmentSettings(families=("boxes",), terrains=1, runs=1),
         ppo=replace(tiny.ppo, steps=8, epochs=2, minibatch=40, critic_first=1, final_rate=1.0),

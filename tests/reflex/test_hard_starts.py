@@ -2,17 +2,17 @@
 
 import torch
 
-from parc.reflex.hard_starts import HardStarts, Start
-from parc.reflex.reflex_settings import StartSettings
+from parc.reflex.hard_starts import HardStarts, StartState
+from parc.reflex.reflex_settings import ReflexStarts
 from parc.track.follow.trace import Snapshot
 
-SETTINGS = StartSettings(kept=6, tries=4, hopeless=0.3, easy=0.9)
+SETTINGS = ReflexStarts(kept=6, tries=4, hopeless=0.3, easy=0.9)
 
 
-def starts(*marks: float) -> Start:
+def starts(*marks: float) -> StartState:
     """States that are told apart by a number."""
     column = torch.tensor(marks, dtype=torch.float32).unsqueeze(1)
-    return Start(Snapshot(*(column.repeat(1, n) for n in (35, 34, 15, 35, 15, 28))), column[:, 0].long(), column[:, 0])
+    return StartState(Snapshot(*(column.repeat(1, n) for n in (35, 34, 15, 35, 15, 28))), column[:, 0].long(), column[:, 0])
 
 
 def ring(*marks: float) -> HardStarts:

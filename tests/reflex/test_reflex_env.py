@@ -10,7 +10,7 @@ from parc.errors import SettingsError
 from parc.plan.reflex import FALLEN, LATE, RUNNING
 from parc.reflex.plan_turns import PlanTurns
 from parc.reflex.reflex_env import ReflexEnv
-from parc.reflex.reflex_settings import DisturbanceSettings, ReflexTrainingSettings, StartSettings
+from parc.reflex.reflex_settings import DisturbanceSettings, ReflexStarts, ReflexTrainingSettings
 from parc.reflex.terrain_bank import CrossingBank, CrossingSource
 
 EnvOf = Callable[..., ReflexEnv]
@@ -170,7 +170,7 @@ def test_impossible_settings_are_refused(wrong: dict) -> None:
     with pytest.raises(SettingsError):
         ReflexTrainingSettings(**wrong)
     with pytest.raises(SettingsError):
-        StartSettings(hard=0.7, places=0.5)
+        ReflexStarts(hard=0.7, places=0.5)
 
 
 def test_worlds_are_shared_out(closed: ReflexTrainingSettings) -> None:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.reflex.reflex_settings import StartSettings
+from parc.reflex.reflex_settings import ReflexStarts
 from parc.track.follow.trace import Snapshot
 
 
-class Start(NamedTuple):
+class StartState(NamedTuple):
     """Bodies [K] between two control steps, on paths of the bank."""
 
     states: Snapshot
@@ -36,12 +36,12 @@ class StoredStarts:
         self._case = torch.zeros(rows + 1, dtype=torch.long, device=device)
         self._progress = torch.zeros(rows + 1, device=device)
 
-    def take(self, rows: Tensor) -> Start:
+    def take(self, rows: Tensor) -> StartState:
         """Starts in rows [K]."""
         states = Snapshot(*(part.index_select(0, rows) for part in self._states))
-        return Start(states, self._case.index_select(0, rows), self._progress.index_select(0, rows))
+        return StartState(states, self._case.index_select(0, rows), self._progress.index_select(0, rows))
 
-    def put(self, rows: Tensor, start: Start) -> None:
+    def put(self, rows: Tensor, start: StartState) -> None:
         """Starts [K] into rows [K]; of void ones into the row behind the last."""
         for own, part in zip(
             (*self._states, self._case, self._progress), (*start.states, start.case, start.progress), strict=True
@@ -66,7 +66,7 @@ class StoredStarts:
 class HardStarts:
     """A ring of starts with what became of the episodes from them."""
 
-    def __init__(self, settings: StartSettings, like: Snapshot) -> None:
+    def __init__(self, settings: ReflexStarts, like: Snapshot) -> None:
         device, rows = like.qpos.device, settings.kept
         self.settings, self.void = settings, rows
         self.store = StoredStarts(rows, like)
@@ -84,7 +84,7 @@ class HardStarts:
         """[R] bool, rows that hold a state."""
         return self.serial[: self.void] > 0
 
-    def insert(self, keep: Tensor, start: Start) -> None:
+    def insert(self, keep: Tensor, start: StartState) -> None:
         """Those of starts [K] where keep [K] is true, over the oldest."""
         order = keep.long().cumsum(0)
         rows = torch.where(keep, (self._count + order - 1) % self.void, self.void)

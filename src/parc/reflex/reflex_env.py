@@ -28,7 +28,7 @@ from parc.path.path_batch import PathBatch
 from parc.physics.simulated_world import World
 from parc.plan.path_progress import walk
 from parc.plan.reflex import ARRIVED, FALLEN, LATE, OUTCOMES, STUCK, Crossings, PlanWriter
-from parc.reflex.hard_starts import HardStarts, Start, StoredStarts
+from parc.reflex.hard_starts import HardStarts, StartState, StoredStarts
 from parc.reflex.plan_turns import PlanTurns
 from parc.reflex.posture_price import Stoop
 from parc.reflex.reflex_settings import ReflexTrainingSettings
@@ -254,7 +254,7 @@ class ReflexEnv(RewardedBodies):
         # The state now, to begin from if this goes wrong.
         boundary = self._boundary.index_select(0, group)
         states = Snapshot(*(part.index_select(0, group) for part in self.states()))
-        note = Start(states, crossings.case.index_select(0, group), crossings.progress.index_select(0, group))
+        note = StartState(states, crossings.case.index_select(0, group), crossings.progress.index_select(0, group))
         self._past.put(self._noted(boundary), note)
         self._boundary.index_add_(0, group, torch.ones_like(boundary))
 
@@ -262,7 +262,7 @@ class ReflexEnv(RewardedBodies):
         """Rows [M] where the states of the group at turns [M] of their episodes are noted."""
         return (boundary % self._history) * len(self._everybody) + self.group
 
-    def _a_while_ago(self, uniform: Tensor) -> Start:
+    def _a_while_ago(self, uniform: Tensor) -> StartState:
         """States [M] of the group, some turns ago."""
         least, most = self.closed.starts.before
         steps = (least + (most - least) * uniform) * self._fps
@@ -270,7 +270,7 @@ class ReflexEnv(RewardedBodies):
         boundary = self._boundary.index_select(0, self.group)
         return self._past.take(self._noted((boundary - back).clamp_min(0)))
 
-    def _draw_starts(self) -> tuple[Start, Tensor, Tensor]:
+    def _draw_starts(self) -> tuple[StartState, Tensor, Tensor]:
         """Starts [M], where they are (`KINDS`) and the rows of those that are hard."""
         settings, draws = self.closed.starts, self._turn_draws
         rows = self.hard.draw(draws[:, 2])
@@ -285,7 +285,7 @@ class ReflexEnv(RewardedBodies):
             return torch.where(hard.view(-1, *[1] * (a.dim() - 1)), a, b)
 
         states = Snapshot(*(pick(a, b) for a, b in zip(tough.states, easy.states, strict=True)))
-        start = Start(states, pick(tough.case, easy.case), pick(tough.progress, easy.progress))
+        start = StartState(states, pick(tough.case, easy.case), pick(tough.progress, easy.progress))
         return start, kind, torch.where(hard, rows, self.hard.void)
 
     def _see_anew(self, over: Tensor) -> None:
@@ -342,7 +342,7 @@ class ReflexEnv(RewardedBodies):
             along = PathBatch(bank.paths.points.index_select(0, row), bank.paths.length.index_select(0, row), bank.paths.spacing)
             progress = walk(along, arcs, states.qpos[:, None, :3])[:, 0]
             keep = min(many, len(places) - first)
-            start = Start(Snapshot(*(part[:keep] for part in states)), row[:keep], progress[:keep])
+            start = StartState(Snapshot(*(part[:keep] for part in states)), row[:keep], progress[:keep])
             self.starts.put(place[:keep], start)
 
     def state(self) -> dict[str, Tensor]:

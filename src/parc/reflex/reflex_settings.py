@@ -54,7 +54,7 @@ class ReflexReward:
 
 
 @dataclass(frozen=True)
-class StartSettings:
+class ReflexStarts:
     """Where episodes begin; what neither of the shares takes begins at the start of a path."""
 
     hard: float = 0.35
@@ -189,7 +189,7 @@ class ReflexTrainingSettings:
     lost: float = 2.0
     """times the tracker's limits that a body may be from its plan; 0: however far"""
     reward: ReflexReward = field(default_factory=ReflexReward)
-    starts: StartSettings = field(default_factory=StartSettings)
+    starts: ReflexStarts = field(default_factory=ReflexStarts)
     disturbance: DisturbanceSettings = field(default_factory=DisturbanceSettings)
     bank: BankSettings = field(default_factory=BankSettings)
     development: DevelopmentSettings = field(default_factory=DevelopmentSettings)

@@ -42,7 +42,7 @@ from parc.track.env.reference_library import ReferenceLibrary, build_library
 from parc.track.follow.evaluate_tracking import Evaluation, evaluate
 from parc.track.learn.policy import TrainedActor, load_actor, save_actor
 from parc.track.learn.ppo import PPO
-from parc.track.learn.tracker_training import ACTOR, CHECKPOINT, METRICS, TrackerTrainer
+from parc.track.learn.tracker_training import ACTOR, CHECKPOINT, METRICS, TrackerTrainer, overflows_of
 from parc.track.learn.training_plan import TrainingPlan
 from parc.track.learn.weight_average import average_trackers
 
@@ -211,6 +211,8 @@ class ReflexTrainer(TrackerTrainer):
             measured[f"{kind}_episodes"] = of_kind[k]
             measured |= {f"{kind}_{name}": env.outcomes[k, j] / of_kind[k] for j, name in enumerate(COUNTED[:-1])}
             measured[f"{kind}_seconds"] = env.outcomes[k, -1] / env.outcomes[k, arrived].clamp_min(1e-6)
+        del measured["failures_per_second"]  # worlds that wait for their turn are among them
+        measured["overflows"] = measured["overflows"] + overflows_of(env.world)
         if self._mixes:
             measured["clip_failures_per_second"] = ppo.failed[:, env.num_worlds :].mean() * env.world.contract.control_hz
         env.outcomes.mul_(_FORGET)

@@ -173,14 +173,9 @@ class TrackerTrainer:
             "std": self.policy.log_std.detach().exp().mean(),
             "hardness": env.restart.rates().mean(),
             "broken": env.broken_count.float(),
-            "overflows": self._overflows(),
+            "overflows": overflows_of(env.world),
             **{f"reward_{name}": term for name, term in zip(self.settings.reward.names, terms, strict=True)},
         }
-
-    def _overflows(self) -> torch.Tensor:
-        """Worlds that ever ran out of the GPU engine's contact space; 0 on the CPU."""
-        count = getattr(self.env.world, "overflow_count", None)
-        return count().float() if count is not None else torch.zeros((), device=self.env.world.device)
 
     def _milestone(self, out: Path, log: MetricsLog | None) -> Evaluation:
         started = time.monotonic()
@@ -338,6 +333,12 @@ class TrackerTrainer:
         refused = [asdict(r) for r in self.env.library.refused]
         clips = [asdict(c) for c in evaluation.clips]
         write_bytes_atomically(out / CLIPS, json.dumps({"clips": clips, "refused": refused}, indent=1).encode())
+
+
+def overflows_of(world: World) -> torch.Tensor:
+    """[] worlds that ever ran out of the GPU engine's contact space; 0 on the CPU."""
+    count = getattr(world, "overflow_count", None)
+    return count().float() if count is not None else torch.zeros((), device=world.device)
 
 
 def train_tracker(
