@@ -22,11 +22,11 @@ from parc.author import (
     run_jump,
     vault,
 )
-from parc.author.script_to_draft import PARTS
 from parc.author.skill_script import Script, mirrored
 from parc.author.walking_footholds import Pace, walk
 from parc.character import forward_kinematics, humanoid
 from parc.errors import SettingsError
+from parc.fit.held_parts import PARTS
 from parc.mocap.subject.human_anatomy import Anatomy
 
 SCRIPTS = [

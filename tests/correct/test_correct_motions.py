@@ -9,7 +9,6 @@ from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.character.joint_coordinates import dof_to_joints, joints_to_dof
 from parc.character.kinematics import forward_kinematics
-from parc.correct import correction_terms
 from parc.correct.correct_motions import Correction, OptimiseSettings, optimise
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
@@ -118,26 +117,6 @@ def test_self_penetration_is_summed_over_the_pairs_of_each_clip(crossed: Clip, w
     found = Correction(batch, replace(QUICK, self_margin=0.0)).terms()["self_penetration"]
     assert found[1] < 0.01 * found[0]
     torch.testing.assert_close(found, (batch.self_depth.clamp_min(0).sum(-1) * batch.valid).sum(1), atol=1e-4, rtol=1e-5)
-
-
-def test_jerk_term_is_zero_below_the_limit_and_linear_above() -> None:
-    pos = torch.zeros(1, 8, 1, 3, dtype=torch.float64)
-    valid = torch.ones(1, 8, dtype=torch.float64)
-    pos[0, 4:, 0, 0] = 0.01
-    third = torch.tensor([0.01, 0.02, 0.01])
-    limit = 0.015 * 30**3
-    expected = (third - 0.015).clamp_min(0).sum()
-    assert float(correction_terms.excess_jerk(pos, valid, limit, 30.0)) == pytest.approx(float(expected), rel=1e-3)
-
-
-def test_sliding_measures_the_slowest_point_of_the_patch() -> None:
-    points = torch.zeros(1, 2, 1, 2, 3)
-    points[0, 1, 0, 0, 0], points[0, 1, 0, 1, 0] = 0.3, 0.1
-    held = torch.ones(1, 1, 1)
-    both = torch.ones(1, 2, 1, 2, dtype=torch.bool)
-    assert float(correction_terms.sliding(points, both, held)) == pytest.approx(0.1, abs=1e-3)
-    only_first = torch.tensor([True, False]).expand(1, 2, 1, 2)
-    assert float(correction_terms.sliding(points, only_first, held)) == pytest.approx(0.3, abs=1e-3)
 
 
 def test_a_compiled_iteration_is_the_iteration(sunk: Clip) -> None:

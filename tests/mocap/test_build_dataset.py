@@ -18,7 +18,7 @@ from parc.mocap.make.make_clip import MocapSettings
 from parc.mocap.make.row_keys import row_keys
 from parc.mocap.make.take_shortlist import read_shortlist
 from parc.mocap.read.read_take import read_take
-from parc.mocap.subject.fit_clips import FitSettings
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
 
 TINY = BuildSettings(

@@ -9,14 +9,14 @@ import torch
 from scipy.spatial import ConvexHull
 
 from parc.character import Character
+from parc.fit.held_parts import SIDES
 from parc.mocap.make.make_clip import MocapSettings, make_clip
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.mocap.subject.body_landmarks import Landmarks
 from parc.mocap.subject.calibrate_subject import Calibration, calibrate, fit_take
 from parc.mocap.subject.closed_form_pose import foot_frames
-from parc.mocap.subject.fit_clips import FitSettings
 from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
 
 HASTY = MocapSettings(retarget=FitSettings(iterations=6), refine=RefineSettings(fit=FitSettings(iterations=1)))

@@ -3,11 +3,11 @@ import pytest
 
 from parc.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.held_parts import PARTS, held_labels
 from parc.mocap.contact.find_contacts import Contacts, Event, find_contacts
 from parc.mocap.contact.support_levels import find_levels, floor_slope
 from parc.mocap.make.make_clip import stand
 from parc.mocap.read.detect_units_and_rate import upright
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.body_landmarks import landmarks_of, landmarks_of_motion
 from parc.mocap.subject.calibrate_subject import Fitted, calibrate, fit_take
@@ -29,7 +29,7 @@ def test_labels_of_a_stroll_are_its_own(character: Character, flat_walk: Clip, s
             fitted = take_of(character, clip)
             if rate != 30.0:
                 fitted = Fitted(fitted.landmarks.resampled(rate), fitted.foot_pitch, fitted.scale)
-            labels = find_contacts(fitted, anatomy, 30.0, hands=False).labels(anatomy, len(character)) > 0.5
+            labels = held_labels(character, find_contacts(fitted, anatomy, 30.0, hands=False).held()).numpy() > 0.5
             feet = list(character.feet)
             true = clip.motion.contacts.numpy()[: len(labels)][:, feet] > 0.5
             got = labels[:, feet]
@@ -45,7 +45,7 @@ def test_the_top_of_a_jump_is_no_contact(character: Character, jumping_person) -
     fitted = fit_take(marks, calibrate([marks]), anatomy)
     contacts = find_contacts(fitted, anatomy, 30.0, hands=True)
     rise = fitted.landmarks.resampled(30.0)["left_ankle"][:, 2] - anatomy.ankle_drop
-    held = np.stack([contacts.held(side, part) for side in SIDES for part in ("heel", "toe")]).any(0)
+    held = contacts.held()[:, :4].numpy().any(1)
     high = rise[: len(held)] > 0.06
     assert high.sum() > 10 and not held[high].any()
     assert held[rise[: len(held)] < 0.001].mean() > 0.9
@@ -54,7 +54,8 @@ def test_the_top_of_a_jump_is_no_contact(character: Character, jumping_person) -
 
 def test_levels_of_a_stroll_over_steps(character: Character, step_walk: Clip) -> None:
     supports = find_levels(find_contacts(take_of(character, step_walk), Anatomy.of(character), hands=False))
-    lifted = supports.lifted(-supports.levels[0])
+    low = supports.levels[0]
+    lifted = supports.shifted([np.array([0.0, 0.0, -low])] * len(supports.held), [h.level - low for h in supports.held])
     np.testing.assert_allclose(lifted.levels, [0.0, 0.2, 0.35], atol=0.01)
 
 
@@ -89,8 +90,9 @@ def test_who_kneels_is_on_one_level(character: Character, person: Person, toes: 
     _, supports = stand(marks, calibrate([marks]), anatomy, hands=False)
     assert len(supports.levels) == 1
     down = round(2.5 * 30)
-    assert supports.contacts.held("right", "toe")[down] and not supports.contacts.held("right", "heel")[down]
-    assert supports.contacts.held("left", "heel")[down] and supports.contacts.held("right", "heel")[0]
+    held = dict(zip(PARTS, supports.contacts.held().bool().T, strict=True))
+    assert held["right", "toe"][down] and not held["right", "heel"][down]
+    assert held["left", "heel"][down] and held["right", "heel"][0]
 
 
 def test_a_hand_on_a_hip_holds_nothing(character: Character, person: Person) -> None:

@@ -9,15 +9,15 @@ import torch
 from parc.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.clip_batch import ClipBatch
-from parc.mocap.contact.find_contacts import Contacts, Event
+from parc.mocap.contact.find_contacts import Event
 from parc.mocap.contact.support_levels import Held, Supports
 from parc.mocap.make.make_clip import Made, MocapSettings, make_clip, stand
 from parc.mocap.read.joint_positions import read_positions
 from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.mocap.subject.body_landmarks import landmarks_of_motion
 from parc.mocap.subject.calibrate_subject import calibrate
-from parc.mocap.subject.fit_clips import FitSettings
 from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.reconstruct_terrain import without_passed
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.terrain.terrain import Terrain
@@ -66,7 +66,7 @@ def test_clips_side_by_side_are_refined_as_if_alone(character: Character, made: 
     quick = RefineSettings(fit=FitSettings(iterations=12), renew=5)
     flat = Terrain.flat((30, 30))
     start = made.clip.motion.moved(shift=torch.tensor([0.0, 0.0, 0.01]))
-    part = Supports(Contacts(40, ()), (), (0.0,))
+    part = Supports(40, (), (0.0,))
     lower = replace(made.fitted, landmarks=made.fitted.landmarks.moved(lambda track: track[:40]))
     jobs = [(start, made.fitted, made.supports, made.clip.terrain), (start.slice(0, 40), lower, part, flat)]
     together = refine(*(list(x) for x in zip(*jobs, strict=True)), character, quick)  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ def test_a_hand_holds_nothing_where_the_body_passed_far_below(character: Charact
     ]
     foot = Held(Event("left", "toe", 0, 10, np.full((10, 1, 3), [*middle[:2], 0.2])), 0.2)
     held = (*hands, foot)
-    supports = Supports(Contacts(len(motion), tuple(h.event for h in held)), held, (0.2, middle[2] + 0.4))
+    supports = Supports(len(motion), held, (0.2, middle[2] + 0.4))
     left = without_passed(supports, motion, character)
     assert left.held == (hands[1], foot) and left.contacts.events == (hands[1].event, foot.event)
     assert without_passed(replace(supports, held=(hands[0],)), motion, character).levels == ()

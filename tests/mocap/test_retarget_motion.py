@@ -11,9 +11,8 @@ from parc.dataset.clip import Clip
 from parc.mocap.subject.body_landmarks import landmarks_of_motion
 from parc.mocap.subject.calibrate_subject import Fitted, calibrate, fit_take
 from parc.mocap.subject.closed_form_pose import start_pose
-from parc.mocap.subject.fit_clips import FitSettings
 from parc.mocap.subject.human_anatomy import Anatomy
-from parc.mocap.subject.retarget_motion import retarget
+from parc.mocap.subject.landmark_fit import FitSettings, retarget
 from parc.motion.motion import Motion
 
 

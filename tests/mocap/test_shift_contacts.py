@@ -3,7 +3,7 @@ import torch
 
 from parc.character import Character
 from parc.dataset.clip import Clip
-from parc.mocap.contact.find_contacts import Contacts, Event
+from parc.mocap.contact.find_contacts import Event
 from parc.mocap.contact.support_levels import Held, Supports
 from parc.mocap.make.make_clip import stand
 from parc.mocap.subject.body_landmarks import Landmarks, landmarks_of_motion
@@ -56,7 +56,7 @@ def test_footholds_are_put_onto_their_cells_by_the_least_shift() -> None:
     terrain = Terrain(heights, torch.zeros(2))  # the step's edge is at x = 1.0
     cases = [(foothold(0.5, 0.6, 0.0), (0, 0)), (foothold(1.05, 0.6, 0.0), (-0.08, 0)), (foothold(0.95, 0.6, 0.3), (0.08, 0))]
     for held, wanted in cases:
-        supports = Supports(Contacts(5, (held.event,)), (held,), (0.0, 0.3))
+        supports = Supports(5, (held,), (0.0, 0.3))
         (shift,) = settle(supports, terrain)
         np.testing.assert_allclose(shift[:2], wanted, atol=0.041)
         place = held.event.points[0, :, :2] + shift[:2]

@@ -4,13 +4,12 @@ import torch
 
 from parc.dataset.clip import Clip
 from parc.mocap.contact.clip_supports import Footing
-from parc.mocap.contact.find_contacts import Contacts
 from parc.mocap.contact.support_levels import Supports
 from parc.vary.bent_route import BentRoute
 from parc.vary.variation_ranges import Variation
 from parc.vary.varied_terrain import Footholds, varied_ground
 
-NOTHING = Supports(Contacts(60, ()), (), ())
+NOTHING = Supports(60, (), ())
 NOWHERE = np.zeros(0, dtype=np.int64)
 
 

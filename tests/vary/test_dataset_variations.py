@@ -10,7 +10,7 @@ from parc.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, SettingsError
-from parc.mocap.subject.fit_clips import FitSettings
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
 from parc.vary.dataset_variations import Progress, VarySetSettings, vary_dataset
 from parc.vary.variation_ranges import VariationRanges

@@ -6,11 +6,11 @@ import torch
 
 from parc.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.held_parts import held_labels
 from parc.metrics.clip_batch import ClipBatch
 from parc.mocap.contact.clip_supports import footing_of_clip, supports_of_clip
 from parc.mocap.make.mocap_quality import measure_qualities, measure_quality
-from parc.mocap.subject.fit_clips import FitSettings
-from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
 from parc.motion.motion_edits import sample
 from parc.vary.variation_ranges import Variation
@@ -28,7 +28,7 @@ def test_contacts_of_a_clip_are_its_labels(character: Character, step_walk: Clip
     supports = supports_of_clip(step_walk, character)
     np.testing.assert_allclose(supports.levels, [0.0, 0.2, 0.35], atol=1e-6)
     feet = list(character.feet)
-    labels = supports.contacts.labels(Anatomy.of(character), len(character))
+    labels = held_labels(character, supports.contacts.held()).numpy()
     np.testing.assert_array_equal(labels[:, feet], step_walk.motion.contacts.numpy()[:, feet])
 
 

@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 
 from parc.author.authored_quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.script_to_draft import draft
-from parc.author.skill_script import Script, Side
+from parc.author.skill_script import Script
 from parc.author.skills.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.skills.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
@@ -23,6 +24,7 @@ from parc.author.solve_motions import Solve, SolveSettings
 from parc.character.character import Character
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
+from parc.fit.held_parts import Side
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.motion.motion import Motion
 
@@ -38,6 +40,8 @@ HIGHEST = 1.85
 
 @dataclass(frozen=True)
 class MakeSettings:
+    """Of the fit, and of what is kept."""
+
     solve: SolveSettings = field(default_factory=SolveSettings)
     limits: AuthoredLimits = field(default_factory=AuthoredLimits)
     together: int = 8
@@ -46,6 +50,8 @@ class MakeSettings:
 
 @dataclass(frozen=True, eq=False)
 class Authored:
+    """A clip, and how good it is."""
+
     clip: Clip
     quality: AuthoredQuality
     faults: tuple[str, ...]
@@ -88,151 +94,105 @@ def _check(skills: Sequence[str]) -> None:
         raise SettingsError(f"no skill '{', '.join(unknown)}'; choose of {', '.join((*SKILLS, *HARD))}")
 
 
-def _side(draw: np.random.Generator) -> Side:
+Draw = np.random.Generator
+Range = tuple[float, float] | Callable[[Draw], Any]
+
+
+def _drawn(draw: Draw, **ranges: Range) -> dict[str, Any]:
+    """A value for each name, in their order: uniform between two numbers, or what a function of the generator gives."""
+    return {name: kind(draw) if callable(kind) else draw.uniform(*kind) for name, kind in ranges.items()}
+
+
+def _angle(most: float) -> Callable[[Draw], float]:
+    """rad, up to so many degrees to both sides"""
+    return lambda draw: math.radians(draw.uniform(-most, most))
+
+
+def _chance(share: float) -> Callable[[Draw], bool]:
+    return lambda draw: bool(draw.random() < share)
+
+
+def _one_of(*values: Any) -> Callable[[Draw], Any]:
+    return lambda draw: draw.choice(np.array(values)).item()
+
+
+def _side(draw: Draw) -> Side:
     return "left" if draw.random() < 0.5 else "right"
 
 
-def _random_climb(name: str, draw: np.random.Generator, low: float = 0.6, high: float = HIGHEST, run_up: bool = False) -> Script:
+def _random_climb(name: str, draw: Draw, low: float = 0.6, high: float = HIGHEST, run_up: bool = False) -> Script:
     if low < STANDING_REACH:
         low, high = (low, STANDING_REACH) if draw.random() < 0.35 else (STANDING_REACH, high)
-    make = Climb(
-        height=draw.uniform(low, high),
-        run_up=run_up,
-        speed=draw.uniform(RUN_UP, 2.7) if run_up else draw.uniform(1.0, 1.7),
-        leave=draw.uniform(0.9, 1.5),
-        approach=draw.uniform(1.0, 1.4 if run_up else 1.8),
-        heading=math.radians(draw.uniform(-15, 15) if run_up else draw.uniform(-25, 25)),
-        turn=math.radians(draw.uniform(-85, 85)),
-        side=_side(draw),
-        tempo=draw.uniform(0.9, 1.3),
-        pit=bool(draw.random() < 0.25),
-    )
+    speed, approach, heading = ((RUN_UP, 2.7), (1.0, 1.4), 15) if run_up else ((1.0, 1.7), (1.0, 1.8), 25)
+    drawn = _drawn(draw, height=(low, high), speed=speed, leave=(0.9, 1.5), approach=approach, heading=_angle(heading))
+    make = Climb(run_up=run_up, **drawn, **_drawn(draw, turn=_angle(85), side=_side, tempo=(0.9, 1.3), pit=_chance(0.25)))
     if not run_up and draw.random() < 0.4:
-        make = replace(
-            make,
-            stand=draw.uniform(NEAREST, FARTHEST),
-            approach=draw.uniform(0.3, 0.8),
-            heading=math.radians(draw.uniform(-60, 60)),
-            pit=bool(draw.random() < 0.5),
-            aside=float(draw.choice([0.4, 0.8, 1.2])),
-        )
+        stand = _drawn(draw, stand=(NEAREST, FARTHEST), approach=(0.3, 0.8), heading=_angle(60))
+        make = replace(make, **stand, **_drawn(draw, pit=_chance(0.5), aside=_one_of(0.4, 0.8, 1.2)))
     return climb(f"{name}_climb", make)
 
 
-def _random_descent(name: str, draw: np.random.Generator, drops: bool) -> Script:
-    make = Descend(
-        height=draw.uniform(1.4, 2.0) if drops else draw.uniform(1.35, LONGEST_HANG + LANDING),
-        drops=drops,
-        speed=draw.uniform(0.9, 1.4),
-        leave=draw.uniform(0.9, 1.4),
-        approach=draw.uniform(1.0, 1.5),
-        heading=math.radians(draw.uniform(-20, 20)),
-        tempo=draw.uniform(0.95, 1.3),
-        left=bool(draw.random() < 0.5),
-    )
+def _random_descent(name: str, draw: Draw, drops: bool) -> Script:
+    height = (1.4, 2.0) if drops else (1.35, LONGEST_HANG + LANDING)
+    drawn = _drawn(draw, height=height, speed=(0.9, 1.4), leave=(0.9, 1.4), approach=(1.0, 1.5), heading=_angle(20))
+    make = Descend(drops=drops, **drawn, **_drawn(draw, tempo=(0.95, 1.3), left=_chance(0.5)))
     return descend(f"{name}_{'hang_drop' if drops else 'climb_down'}", make)
 
 
-def _random_step_down(name: str, draw: np.random.Generator) -> Script:
+def _random_step_down(name: str, draw: Draw) -> Script:
     speed = draw.uniform(0.9, 2.6)
-    make = ForwardJump(
-        height=draw.uniform(0.35, 0.6),
-        style="step",
-        speed=speed,
-        leave=float(np.clip(speed * draw.uniform(0.8, 1.1), 0.9, 2.2)),
-        approach=draw.uniform(1.0, 1.5),
-        heading=math.radians(draw.uniform(-25, 25)),
-        turn=math.radians(draw.uniform(-25, 25)),
-        gap=int(speed > 1.5 and draw.random() < 0.3),
-        depth=draw.uniform(0.4, 1.5),
-        side=_side(draw),
-    )
-    return forward_jump(f"{name}_step_down", make)
+
+    def leave(draw: Draw) -> float:
+        return float(np.clip(speed * draw.uniform(0.8, 1.1), 0.9, 2.2))
+
+    def gap(draw: Draw) -> int:
+        return int(speed > 1.5 and draw.random() < 0.3)
+
+    drawn = _drawn(draw, height=(0.35, 0.6), leave=leave, approach=(1.0, 1.5), heading=_angle(25), turn=_angle(25))
+    drawn |= _drawn(draw, gap=gap, depth=(0.4, 1.5), side=_side)
+    return forward_jump(f"{name}_step_down", ForwardJump(style="step", speed=speed, **drawn))
 
 
-def _random_jump_down(name: str, draw: np.random.Generator) -> Script:
+def _random_jump_down(name: str, draw: Draw) -> Script:
     style: JumpStyle = "leap" if draw.random() < 0.6 else "jump"
-    make = ForwardJump(
-        height=draw.uniform(0.5, 1.3),
-        style=style,
-        speed=draw.uniform(0.9, 2.6 if style == "leap" else 1.6),
-        leave=draw.uniform(0.9, 1.5),
-        approach=draw.uniform(1.0, 1.5),
-        heading=math.radians(draw.uniform(-25, 25)),
-        turn=math.radians(draw.uniform(-25, 25)),
-        gap=int(draw.choice([0, 0, 0, 1, 2])),
-        depth=draw.uniform(0.4, 1.5),
-        side=_side(draw),
-    )
-    return forward_jump(f"{name}_jump_down", make)
+    drawn = _drawn(draw, height=(0.5, 1.3), speed=(0.9, 2.6 if style == "leap" else 1.6), leave=(0.9, 1.5), approach=(1.0, 1.5))
+    drawn |= _drawn(draw, heading=_angle(25), turn=_angle(25), gap=_one_of(0, 0, 0, 1, 2), depth=(0.4, 1.5), side=_side)
+    return forward_jump(f"{name}_jump_down", ForwardJump(style=style, **drawn))
 
 
-def _random_jump_up(name: str, draw: np.random.Generator) -> Script:
+def _random_jump_up(name: str, draw: Draw) -> Script:
     style: JumpStyle = "leap" if draw.random() < 0.5 else "jump"
-    make = ForwardJump(
-        height=-draw.uniform(0.3, 0.5 if style == "leap" else 0.6),
-        style=style,
-        speed=draw.uniform(1.4, 2.6) if style == "leap" else draw.uniform(0.9, 1.4),
-        leave=draw.uniform(0.9, 1.5),
-        approach=draw.uniform(1.0, 1.5),
-        heading=math.radians(draw.uniform(-25, 25)),
-        turn=math.radians(draw.uniform(-25, 25)),
-        side=_side(draw),
-    )
-    return forward_jump(f"{name}_jump_up", make)
+    up, speed = (0.5, (1.4, 2.6)) if style == "leap" else (0.6, (0.9, 1.4))
+    height = -draw.uniform(0.3, up)
+    drawn = _drawn(draw, speed=speed, leave=(0.9, 1.5), approach=(1.0, 1.5), heading=_angle(25), turn=_angle(25), side=_side)
+    return forward_jump(f"{name}_jump_up", ForwardJump(height, style, **drawn))
 
 
-def _random_gap_jump(name: str, draw: np.random.Generator) -> Script:
-    style: JumpStyle = draw.choice(np.array(["step", "step", "leap", "jump"])).item()
+def _random_gap_jump(name: str, draw: Draw) -> Script:
+    style: JumpStyle = _one_of("step", "step", "leap", "jump")(draw)
     gap = int(draw.integers(1, 4 if style == "jump" else 6))
     least = 1.0 if style == "jump" else float(np.interp(gap, [1, 5], [1.6, 3.2]))
-    make = ForwardJump(
-        height=draw.uniform(-0.15, 0.25),
-        style=style,
-        speed=least + draw.uniform(0.0, 0.4),
-        leave=min(least, 2.4) if style == "step" else draw.uniform(0.9, 1.5),
-        approach=draw.uniform(1.0, 1.4),
-        heading=math.radians(draw.uniform(-12, 12)),
-        turn=math.radians(draw.uniform(-15, 15)),
-        gap=gap,
-        depth=draw.uniform(0.4, 1.5),
-        side=_side(draw),
-    )
-    return forward_jump(f"{name}_gap_jump", make)
+    height, speed = draw.uniform(-0.15, 0.25), least + draw.uniform(0.0, 0.4)
+    leave = min(least, 2.4) if style == "step" else draw.uniform(0.9, 1.5)
+    drawn = _drawn(draw, approach=(1.0, 1.4), heading=_angle(12), turn=_angle(15), depth=(0.4, 1.5), side=_side)
+    return forward_jump(f"{name}_gap_jump", ForwardJump(height, style, speed, leave, gap=gap, **drawn))
 
 
-def _random_vault(name: str, draw: np.random.Generator) -> Script:
+def _random_vault(name: str, draw: Draw) -> Script:
     style: Style = "step" if draw.random() < 0.5 else "kong"
     speed = draw.uniform(1.9, 2.5) if style == "step" else draw.uniform(2.5, 3.1)
-    make = Vault(
-        height=draw.uniform(0.75, 1.1),
-        style=style,
-        speed=speed,
-        leave=draw.uniform(1.4, min(speed, 2.2)),
-        approach=draw.uniform(1.0, 1.4),
-        heading=math.radians(draw.uniform(-12, 12)),
-        side=_side(draw),
-    )
-    return vault(f"{name}_vault_{style}", make)
+    drawn = _drawn(draw, height=(0.75, 1.1), leave=(1.4, min(speed, 2.2)), approach=(1.0, 1.4), heading=_angle(12), side=_side)
+    return vault(f"{name}_vault_{style}", Vault(style=style, speed=speed, **drawn))
 
 
-def _random_run_jump(name: str, draw: np.random.Generator) -> Script:
-    make = RunJump(
-        height=draw.uniform(0.9, 1.9),
-        gap=int(draw.integers(0, 4)),
-        depth=draw.uniform(0.6, 2.0),
-        speed=draw.uniform(2.3, 3.0),
-        leave=draw.uniform(1.0, 1.5),
-        approach=draw.uniform(1.0, 1.4),
-        heading=math.radians(draw.uniform(-10, 10)),
-        turn=math.radians(draw.uniform(-25, 25)),
-        side=_side(draw),
-        tempo=draw.uniform(0.95, 1.25),
-    )
-    return run_jump(f"{name}_run_jump_climb", make)
+def _random_run_jump(name: str, draw: Draw) -> Script:
+    height, gap = draw.uniform(0.9, 1.9), int(draw.integers(0, 4))
+    drawn = _drawn(draw, depth=(0.6, 2.0), speed=(2.3, 3.0), leave=(1.0, 1.5), approach=(1.0, 1.4), heading=_angle(10))
+    drawn |= _drawn(draw, turn=_angle(25), side=_side, tempo=(0.95, 1.25))
+    return run_jump(f"{name}_run_jump_climb", RunJump(height, gap, **drawn))
 
 
-_RANDOM: dict[str, Callable[[str, np.random.Generator], Script]] = {
+_RANDOM: dict[str, Callable[[str, Draw], Script]] = {
     "climb": _random_climb,
     "leap_climb": partial(_random_climb, low=1.7, high=2.1),
     "run_up_climb": partial(_random_climb, low=1.7, high=2.1, run_up=True),

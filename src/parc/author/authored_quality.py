@@ -16,11 +16,11 @@ self_frames  share of frames with two bodies more than 1 cm inside each other, %
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from parc.author.contact_mechanics import TORQUE_SCALE, Effort
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.joint_coordinates import beyond_limits
 from parc.dataset.clip import Clip
+from parc.fit.contact_mechanics import TORQUE_SCALE, Effort
 from parc.metrics.body_fit import self_penetration_frames
 from parc.metrics.clip_batch import ClipBatch
 from parc.metrics.foot_skate import skate

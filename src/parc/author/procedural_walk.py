@@ -18,6 +18,9 @@ from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError
+from parc.fit.two_bone_ik import limb_angles
+from parc.mocap.subject.body_landmarks import turned_xy
+from parc.mocap.terrain.snap_footholds import heights_under
 from parc.motion.motion import Motion
 from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
@@ -25,6 +28,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class StrollSettings:
+    """How one walks."""
+
     speed: float = 1.0
     """m/s along the path"""
     step: float = 0.5
@@ -99,22 +104,13 @@ class _FootTrack:
     """[T] bool"""
 
 
-def _turn(angle: np.ndarray, xy: np.ndarray) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.stack([c * xy[..., 0] - s * xy[..., 1], s * xy[..., 0] + c * xy[..., 1]], -1)
-
-
-def _ground(terrain: Terrain, xy: np.ndarray) -> np.ndarray:
-    return terrain.height_at(torch.as_tensor(xy, dtype=torch.float32)).double().numpy()
-
-
 def _foothold(terrain: Terrain, route: _Route, s: float, side: int) -> tuple[np.ndarray, float]:
     """Ankle position and yaw of a foot that stands level near s: the nearest place where the whole sole is on one height."""
     tries = s + np.array(sorted(np.linspace(-0.24, 0.24, 25), key=abs))
     yaw = route.heading(tries)
-    ankle = route.at(tries) + _turn(yaw, np.array([0.0, side * _HIP_SIDE]))
-    corners = ankle[:, None] + _turn(yaw[:, None], _SOLE_CORNERS)
-    heights = _ground(terrain, corners)
+    ankle = route.at(tries) + turned_xy(np.array([0.0, side * _HIP_SIDE]), yaw)
+    corners = ankle[:, None] + turned_xy(_SOLE_CORNERS, yaw[:, None])
+    heights = heights_under(terrain, corners)
     level = np.ptp(heights, axis=1) < 1e-6
     best = int(np.argmax(level))
     return np.array([*ankle[best], heights[best].max() + _SOLE_DROP]), float(yaw[best])
@@ -141,7 +137,7 @@ def _foot_track(terrain: Terrain, route: _Route, s: np.ndarray, side: int, setti
         yaw[here] = from_yaw + ease * (to_yaw - from_yaw)
         planted[here] = t == 0
         between = from_pos[:2] + np.linspace(0, 1, 21)[:, None] * (to_pos[:2] - from_pos[:2])
-        peak = max(_ground(terrain, between).max() + _SOLE_DROP, from_pos[2], to_pos[2]) + settings.lift
+        peak = max(heights_under(terrain, between).max() + _SOLE_DROP, from_pos[2], to_pos[2]) + settings.lift
         arch = np.sin(np.pi * t) ** 0.6
         ankle[here, 2] = ankle[here, 2] + arch * (peak - ankle[here, 2])
     return _FootTrack(side, ankle, yaw, planted)
@@ -151,7 +147,7 @@ def _root_height(root: np.ndarray, heading: np.ndarray, feet: list[_FootTrack]) 
     """As high as the standing legs allow, smooth: the mean of running minima never exceeds what it averages."""
     limit = np.full(len(root), np.inf)
     for foot in feet:
-        hip = root[:, :2] + _turn(heading, np.array([0.0, foot.side * _HIP_SIDE]))
+        hip = root[:, :2] + turned_xy(np.array([0.0, foot.side * _HIP_SIDE]), heading)
         away = np.linalg.norm(foot.ankle[:, :2] - hip, axis=1)
         high = foot.ankle[:, 2] + np.sqrt(np.maximum(_REACH**2 - away**2, 0.3**2))
         limit = np.where(foot.planted, np.minimum(limit, high), limit)
@@ -163,13 +159,13 @@ def _root_height(root: np.ndarray, heading: np.ndarray, feet: list[_FootTrack]) 
 def _leg(hip: np.ndarray, ankle: np.ndarray, heading: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Hip roll, hip pitch and knee angle [T] that put the ankle where it should be; the knee bends backwards."""
     d = ankle - hip
-    d = np.concatenate([_turn(-heading, d[:, :2]), d[:, 2:]], 1)
-    length = np.clip(np.linalg.norm(d, axis=1), 0.25, _REACH)
-    knee = np.pi - np.arccos((_THIGH**2 + _SHIN**2 - length**2) / (2 * _THIGH * _SHIN))
+    d = np.concatenate([turned_xy(d[:, :2], -heading), d[:, 2:]], 1)
+    reach = torch.as_tensor(np.clip(np.linalg.norm(d, axis=1), 0.25, _REACH))
+    ahead, knee = (angle.numpy() for angle in limb_angles(reach, _THIGH, _SHIN))
     roll = np.arctan2(d[:, 1], -d[:, 2])
     down = np.hypot(d[:, 1], d[:, 2])
     lean = np.arctan2(-d[:, 0], down)
-    return roll, lean - np.arcsin(_SHIN * np.sin(knee) / length), knee
+    return roll, lean - ahead, knee
 
 
 def _pose(
@@ -186,7 +182,7 @@ def _pose(
     phase = np.pi * s / settings.step
     for foot in feet:
         name = "right" if foot.side < 0 else "left"
-        hip = np.concatenate([root[:, :2] + _turn(heading, np.array([0.0, foot.side * _HIP_SIDE])), root[:, 2:]], 1)
+        hip = np.concatenate([root[:, :2] + turned_xy(np.array([0.0, foot.side * _HIP_SIDE]), heading), root[:, 2:]], 1)
         roll, pitch, knee = _leg(hip, foot.ankle, heading)
         thigh = rotation.multiply(about(x, roll), about(y, pitch))
         shin = about(y, knee)

@@ -15,19 +15,19 @@ import torch
 from numpy.typing import NDArray
 from scipy import interpolate, ndimage
 
-from parc.author.skill_script import SIDES, SIGN, Array, Grip, Key, Script, Step, Via
+from parc.author.skill_script import SIGN, Array, Grip, Key, Script, Step, Via
 from parc.character.character import Character
+from parc.fit.held_parts import SIDES, held_labels
+from parc.fit.two_bone_ik import limb_bones
 from parc.mocap.subject.body_landmarks import Landmarks
 from parc.mocap.subject.calibrate_subject import Fitted
-from parc.mocap.subject.closed_form_pose import StartPose, start_pose
+from parc.mocap.subject.closed_form_pose import StartPose, start_pose, unit
 from parc.mocap.subject.human_anatomy import Anatomy
 
 NDBool = NDArray[np.bool_]
 FPS = 30.0
 REACH = 0.4
 """s in which a hand leaves its swing for a hold"""
-PARTS = (("left", "heel"), ("right", "heel"), ("left", "toe"), ("right", "toe"), ("left", "hand"), ("right", "hand"))
-"""what can be held, in the order of the tensors"""
 _TOE_OFF = 0.75
 """rad, pitch of a foot (nose down) that leaves"""
 _ANKLE = (-0.4, 0.75)
@@ -38,6 +38,8 @@ _LIFT = 0.07
 
 @dataclass(frozen=True, eq=False)
 class Draft:
+    """A script as tracks: how to begin, and what must be held where."""
+
     script: Script
     start: StartPose
     held: torch.Tensor
@@ -52,32 +54,31 @@ class Draft:
 
     def contacts(self, character: Character) -> torch.Tensor:
         """[T, B] labels of hands and feet."""
-        body = Anatomy.of(character).body
-        labels = torch.zeros(len(self), len(character))
-        for k, (side, part) in enumerate(PARTS):
-            row = body[f"{side}_{'wrist' if part == 'hand' else 'ankle'}"]
-            labels[:, row] = torch.maximum(labels[:, row], self.held[:, k])
-        return labels
+        return held_labels(character, self.held)
 
 
 def draft(script: Script, character: Character) -> Draft:
+    """The first motion of a script, and what it holds."""
     anatomy = Anatomy.of(character)
     times = np.arange(round(script.duration * FPS) + 1) / FPS
     held, place, normal = np.zeros((len(times), 6)), np.zeros((len(times), 6, 3)), np.zeros((len(times), 6, 3))
     trunk = _Trunk(script.keys, times, character, anatomy)
     marks: dict[str, Array] = trunk.marks()
+
+    # feet as the script says, knees between them and the hips
     feet = {side: _Foot(script, side, times, anatomy) for side in SIDES}
     for k, side in enumerate(SIDES):
         foot = feet[side]
         for row, part in ((k, "heel"), (2 + k, "toe")):
             held[:, row], place[:, row], normal[:, row] = foot.held[part], foot.place[part], foot.normal
         across = _spin(trunk.yaw, np.array([0.0, 1.0, 0.0]))
-        pole = np.cross(_unit(foot.ankle - marks[f"{side}_hip"]), across) + 0.12 * SIGN[side] * across
-        bones = [float(np.linalg.norm(character.bodies[anatomy.body[f"{side}_{p}"]].offset)) for p in ("knee", "ankle")]
-        knee = _middle(marks[f"{side}_hip"], foot.ankle, pole, *bones)
+        pole = np.cross(unit(foot.ankle - marks[f"{side}_hip"]), across) + 0.12 * SIGN[side] * across
+        knee = _bent(character, marks[f"{side}_hip"], foot.ankle, pole, f"{side}_knee", f"{side}_ankle")
         foot.keep_to_shin(knee)
         marks[f"{side}_knee"], marks[f"{side}_ankle"] = knee, foot.ankle
         marks[f"{side}_toe"] = foot.ankle + _spin(foot.yaw, _nod(foot.pitch, anatomy.toe))
+
+    # hands that swing with the opposite foot, or hold
     for k, side in enumerate(SIDES):
         opposite = feet["right" if side == "left" else "left"].ankle
         free = _hanging_hand(trunk, marks[f"{side}_shoulder"], opposite, SIGN[side], script.brisk)
@@ -89,9 +90,10 @@ def draft(script: Script, character: Character) -> Draft:
             place[at, 4 + k] = np.array(grip.place) + anatomy.palm_drop * np.array(grip.normal)
         loose = _spin(trunk.yaw, np.array([-0.7, 0.35 * SIGN[side], -0.6]))
         pole = (1 - share[:, None]) * loose + share[:, None] * _spin(trunk.yaw, elbow)
-        bones = [float(np.linalg.norm(character.bodies[anatomy.body[f"{side}_{p}"]].offset)) for p in ("elbow", "wrist")]
         marks[f"{side}_wrist"] = hand
-        marks[f"{side}_elbow"] = _middle(marks[f"{side}_shoulder"], hand, pole, *bones)
+        marks[f"{side}_elbow"] = _bent(character, marks[f"{side}_shoulder"], hand, pole, f"{side}_elbow", f"{side}_wrist")
+
+    # joint angles of all that
     pitch = float(np.arctan2(-anatomy.toe[2], anatomy.toe[0]))
     start = start_pose(character, Fitted(Landmarks(script.name, marks, FPS), pitch, 1.0))
 
@@ -268,10 +270,6 @@ def _channel(keys: Sequence[Key], name: str, times: Array) -> Array:
     return ndimage.gaussian_filter1d(track, 0.07 * FPS, mode="nearest")
 
 
-def _unit(v: Array) -> Array:
-    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-6)
-
-
 def _within(times: Array, start: float, stop: float) -> NDBool:
     return (times >= start - 1e-9) & (times <= stop + 1e-9)
 
@@ -288,13 +286,8 @@ def _spin(yaw: Array | float, v: Array) -> Array:
     return np.stack(np.broadcast_arrays(c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1], v[..., 2]), -1)
 
 
-def _middle(start: Array, end: Array, pole: Array, upper: float, lower: float) -> Array:
-    """The knee or elbow [T, 3] of a limb that bends towards `pole`."""
-    way = end - start
-    reach = np.linalg.norm(way, axis=-1, keepdims=True)
-    along = way / np.maximum(reach, 1e-6)
-    reach = np.clip(reach, abs(upper - lower) + 0.05, 0.995 * (upper + lower))
-    x = (reach**2 + upper**2 - lower**2) / (2 * reach)
-    y = np.sqrt(np.maximum(upper**2 - x**2, 0.0))
-    side = pole - (pole * along).sum(-1, keepdims=True) * along
-    return start + x * along + y * side / np.maximum(np.linalg.norm(side, axis=-1, keepdims=True), 1e-6)
+def _bent(character: Character, start: Array, end: Array, pole: Array, *places: str) -> Array:
+    """The knee or elbow [T, 3] of a limb that bends towards `pole`; its bones end at the two places."""
+    upper, lower = (Anatomy.of(character).bone(character, place) for place in places)
+    first, _ = limb_bones(torch.as_tensor(end - start), torch.as_tensor(pole), upper, lower, nearest=0.05, straight=0.995)
+    return start + first.numpy()

@@ -16,17 +16,15 @@ a jump; a foot against a wall is there with its toe only.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parc.fit.held_parts import Side
 from parc.terrain.terrain import Terrain
 
 Array = NDArray[np.float64]
-Side = Literal["left", "right"]
 Place = tuple[float, float, float]
-SIDES: tuple[Side, Side] = ("left", "right")
 SIGN = {"left": 1.0, "right": -1.0}
 UP: Place = (0.0, 0.0, 1.0)
 BACK: Place = (-1.0, 0.0, 0.0)
@@ -110,6 +108,8 @@ class Key:
 
 @dataclass(frozen=True, eq=False)
 class Script:
+    """A skill: what touches where and when, and keys of the trunk."""
+
     name: str
     skill: str
     terrain: Terrain

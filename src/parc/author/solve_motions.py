@@ -1,12 +1,10 @@
 """From drafts to motions that could be done: all clips side by side, poses and contact forces fitted together.
 
     held parts stay where they are held, nothing is inside the terrain, joints stay in their limits,
-    contact forces that push within the cone of friction carry the motion (`parc.author.contact_mechanics`),
+    contact forces that push within the cone of friction carry the motion (`parc.fit.contact_mechanics`),
     it is smooth, and it looks like the draft as far as all this allows
 
-Unknowns are the change against the draft and the forces. A change that lasts would need many small steps if every frame were
-moved alone, so it is a sum of splines with knots every 12, 4 and 1 frames, and Adam's steps along the wide ones move half a
-second at once.
+Unknowns are the change against the draft, a sum of splines (`parc.fit.unknowns`), and the forces.
 """
 
 from collections.abc import Sequence
@@ -16,18 +14,19 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from parc.author import contact_mechanics as mechanics
-from parc.author.contact_mechanics import Effort, MechanicsSettings
-from parc.author.script_to_draft import FPS, PARTS, Draft
-from parc.author.skill_script import SIDES
+from parc.author.script_to_draft import FPS, Draft
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.joint_coordinates import joints_to_dof
 from parc.character.kinematics import BodyPose, forward_kinematics
-from parc.character.self_distance import self_depth
-from parc.mocap.subject.fit_goals import frame_mean, pad
+from parc.fit import contact_mechanics as mechanics
+from parc.fit.adam_solver import AdamSolver
+from parc.fit.contact_mechanics import Effort, MechanicsSettings
+from parc.fit.held_parts import SIDES, part_bodies, part_points
+from parc.fit.penalty_terms import bone_directions, frame_mean, held_apart, second_difference
+from parc.fit.unknowns import Unknowns, pad
+from parc.fit.watched_depth import TerrainDepth, TightFrames
 from parc.mocap.subject.human_anatomy import Anatomy
-from parc.mocap.terrain.near_terrain import NearGround, soft_distance
 from parc.motion.motion import Motion
 
 NEAR = 0.1
@@ -48,6 +47,8 @@ SOFT = 0.004
 
 @dataclass(frozen=True)
 class SolveSettings:
+    """Weights of the terms, and how they are solved for."""
+
     iterations: int = 300
     """steps of Adam"""
     step_size: float = 0.015
@@ -89,97 +90,81 @@ class SolveSettings:
     mechanics: MechanicsSettings = field(default_factory=MechanicsSettings)
 
 
+KNOTS = (12, 4)
+"""frames between knots of the splines that the change is a sum of, besides that of each frame"""
 _FIRM = ("holding", "penetration", "self_penetration", "limits", "force", "moment", "cone", "torque")
 
 
 class Solve:
+    """The fit of a few drafts: `run` it, then read `motions` and `efforts`."""
+
     def __init__(
         self, drafts: Sequence[Draft], character: Character, settings: SolveSettings, device: torch.device | str
     ) -> None:
         self.drafts, self.character, self.settings = drafts, character, settings
+        self.efforts: list[Effort] = []
         anatomy = Anatomy.of(character)
 
-        def stack(values: list[Tensor], zeros: bool = False) -> Tensor:
-            return pad(values, zeros).to(device)
-
-        self.root_pos = stack([d.start.root_pos for d in drafts])
-        self.root_rot = stack([d.start.root_rot for d in drafts])
-        self.joint_rot = stack([d.start.joint_rot for d in drafts])
-        self.valid = stack([torch.ones(len(d)) for d in drafts], zeros=True)
-        self.held = stack([d.held for d in drafts], zeros=True)
-        self.place = stack([d.place for d in drafts])
-        self.normal = stack([d.normal for d in drafts])
-        n, t = self.valid.shape
-        self.basis = [_splines(t, every).to(device) for every in (12, 4)]
-        width = 6 + character.num_dof
-        self.waves = [torch.zeros(n, b.shape[1], width, device=device, requires_grad=True) for b in self.basis]
-        self.change = torch.zeros(n, t, width, device=device, requires_grad=True)
+        # unknowns: the change against the drafts, and a force for each held part, at first an equal share of the weight
+        self.unknowns = Unknowns.of(character, [d.start for d in drafts], device, KNOTS)
+        self.valid = pad([torch.ones(len(d)) for d in drafts], zeros=True).to(device)
+        self.held = pad([d.held for d in drafts], zeros=True).to(device)
+        self.place = pad([d.place for d in drafts]).to(device)
+        self.normal = pad([d.normal for d in drafts]).to(device)
         many = self.held.sum(-1, keepdim=True).clamp_min(1)
-        self.steps = 0
         self.force = (self.held / many).unsqueeze(-1).mul(self.normal).requires_grad_(True)
-        self.spread = _dof_to_turns(character, device)
+        rate = settings.step_size
+        groups = [(self.unknowns.parameters, rate), ([self.force], 2 * rate)]
+        self.solver = AdamSolver(self._loss, groups, betas=(0.9, 0.99))
+
+        # the body: joint ranges, masses, motors, parts that are held
         self.lower = torch.tensor([x for b in character.bodies for x in b.joint.lower], device=device)
         self.upper = torch.tensor([x for b in character.bodies for x in b.joint.upper], device=device)
         self.hinge = torch.tensor([b.joint.is_hinge for b in character.bodies for _ in b.joint.axes], device=device)
-        self.first_dof = joints_to_dof(character, self.joint_rot)
+        self.first_dof = joints_to_dof(character, self.unknowns.joint_rot)
         self.masses = mechanics.point_masses(character, device)
         self.motors = mechanics.joint_motors(character, device)
-        sole = torch.as_tensor(anatomy.sole, device=device).float()
-        edges = {"heel": sole[:2].mean(0), "toe": sole[2:].mean(0), "hand": torch.zeros(3, device=device)}
-        ends = {"heel": "ankle", "toe": "ankle", "hand": "wrist"}
-        self.part_body = torch.tensor([anatomy.body[f"{side}_{ends[part]}"] for side, part in PARTS], device=device)
-        self.part_local = torch.stack([edges[part] for _, part in PARTS])
+        self.part_body = torch.tensor(part_bodies(character), device=device)
+        self.part_local = part_points(torch.as_tensor(anatomy.sole, device=device).float())
+
+        # what it may not be inside of
+        margin = torch.full((len(character),), MARGIN)
+        margin[list(character.key_bodies)] = 0.0
+        margin[[anatomy.body[f"{side}_elbow"] for side in SIDES]] = FOREARM
+        self.ground = TerrainDepth(character, [d.script.terrain for d in drafts], self.valid, NEAR, RENEW, SOFT, margin)
+        self.inside = TightFrames(character, self.valid, SELF_NEAR, SELF_RENEW, SOFT, SELF_MARGIN)
+
+        # what the drafts look like
         self.feet = torch.tensor(character.feet, device=device)
-        chest = character.parents[anatomy.body["left_shoulder"]]
-        self.trunk = torch.tensor(sorted({0, chest, anatomy.body.get("head", chest)}), device=device)
+        self.trunk = torch.tensor(anatomy.trunk(character), device=device)
         bones = [(anatomy.body[a], anatomy.body[b]) for limb in anatomy.limbs for a, b in pairwise(limb)]
-        self.bone_from, self.bone_to = (torch.tensor(x, device=device) for x in zip(*bones, strict=True))
-        self.ground = NearGround(character, [d.script.terrain for d in drafts], self.valid, NEAR, RENEW, SOFT, MARGIN)
-        forearms = torch.tensor([anatomy.body[f"{side}_elbow"] for side in SIDES], device=device)
-        self.ground.margin[torch.isin(self.ground.surface.body, forearms)] = FOREARM
+        self.bones = torch.tensor(bones, device=device).T
         with torch.no_grad():
-            wanted = _with_matrices(forward_kinematics(character, self.root_pos, self.root_rot, self.joint_rot))
+            source = self.unknowns
+            wanted = _with_matrices(forward_kinematics(character, source.root_pos, source.root_rot, source.joint_rot))
             self.wanted_trunk = wanted.rot.index_select(2, self.trunk)
             self.wanted_feet = wanted.rot.index_select(2, self.feet)
             self.wanted_bones = self._bones(wanted.pos)
 
     def _bones(self, pos: Tensor) -> Tensor:
-        way = pos.index_select(2, self.bone_to) - pos.index_select(2, self.bone_from)
-        return torch.nn.functional.normalize(way, dim=-1)
-
-    def frames(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Root positions [N, T, 3], root rotations [N, T, 4], joint rotations [N, T, B-1, 4], change of coordinates [N, T, D]."""
-        change = self.change
-        for basis, wave in zip(self.basis, self.waves, strict=True):
-            change = change + basis @ wave
-        shift, root_turn, joint_turn = change.split([3, 3, self.character.num_dof], -1)
-        turns = (joint_turn @ self.spread).unflatten(-1, (self.character.num_joints, 3))
-        root_rot = rotation.multiply(rotation.from_exp(root_turn), self.root_rot)
-        return self.root_pos + shift, root_rot, rotation.multiply(rotation.from_exp(turns), self.joint_rot), joint_turn
+        return bone_directions(*(pos.index_select(2, end) for end in self.bones))
 
     def _coordinates(self, joint_rot: Tensor, joint_turn: Tensor) -> Tensor:
         """[N, T, D]; of a hinge the sum of its turns, so that one that is bent past half a turn is seen to be."""
         return torch.where(self.hinge, self.first_dof + joint_turn, joints_to_dof(self.character, joint_rot))
 
-    def _inside(self, pose: BodyPose) -> Tensor:
-        """[N, T] sum over pairs of the depth of bodies in each other, m, in the frames where some are near each other."""
-        frames = BodyPose(pose.pos.flatten(0, 1), pose.rot.flatten(0, 1))
-        if self.steps % SELF_RENEW == 0:
-            with torch.no_grad():
-                depth = self_depth(self.character, frames)
-                self.tight = ((depth > -SELF_NEAR).any(-1) & self.valid.flatten().bool()).nonzero().squeeze(-1)
-        chosen = BodyPose(frames.pos.index_select(0, self.tight), frames.rot.index_select(0, self.tight))
-        depth = (self_depth(self.character, chosen) + SELF_MARGIN).clamp_min(0)
-        found = frames.pos.new_zeros(len(frames.pos)).index_add(0, self.tight, soft_distance(depth, SOFT).sum(-1))
-        return found.view_as(self.valid)
-
-    def terms(self, pose: BodyPose, root_pos: Tensor, joint_rot: Tensor, joint_turn: Tensor) -> dict[str, Tensor]:
-        """Every term, [N], unweighted."""
-        valid, inner = self.valid, self.valid[:, 2:]
-        dof = self._coordinates(joint_rot, joint_turn)
+    def terms(self) -> dict[str, Tensor]:
+        """Every term, [N], unweighted: means over frames."""
+        valid, inner, settings = self.valid, self.valid[:, 2:], self.settings.mechanics
+        change = self.unknowns.total()
+        root_pos, root_rot, joint_rot = self.unknowns.poses(change)
+        pose = _with_matrices(forward_kinematics(self.character, root_pos, root_rot, joint_rot))
+        dof = self._coordinates(joint_rot, self.unknowns.parts(change)[2])
         parts = pose.pos.index_select(2, self.part_body) + (
             pose.rot.index_select(2, self.part_body) * self.part_local.unsqueeze(1)
         ).sum(-1)
+
+        # mechanics: what the motion needs, what the forces give, what the motors hold
         points = mechanics.place_masses(self.masses, pose)
         wrench = mechanics.needed(points, self.masses.share, FPS)
         force = self.force * self.held.unsqueeze(-1)
@@ -194,17 +179,17 @@ class Solve:
             self.motors,
         )
         self.torque = torque
-        settings = self.settings.mechanics
+
+        # smoothness, limits, and likeness to the draft
         over = (self.lower - dof).clamp_min(0) + (dof - self.upper).clamp_min(0)
-        second = pose.pos[:, 2:] - 2 * pose.pos[:, 1:-1] + pose.pos[:, :-2]
+        second = second_difference(pose.pos)
         third = second[:, 1:] - second[:, :-1]
-        bend = dof[:, 2:] - 2 * dof[:, 1:-1] + dof[:, :-2]
         trunk = pose.rot.index_select(2, self.trunk) - self.wanted_trunk
         feet = pose.rot.index_select(2, self.feet) - self.wanted_feet
         return {
-            "holding": frame_mean((parts - self.place).square().sum(-1) * self.held, valid),
+            "holding": frame_mean(held_apart(parts, self.place, self.held), valid),
             "penetration": self.ground(pose),
-            "self_penetration": frame_mean(self._inside(pose), valid),
+            "self_penetration": self.inside(pose),
             "force": frame_mean((wrench.force - total).square(), inner),
             "moment": frame_mean((wrench.moment - moment).square(), inner),
             "cone": frame_mean(mechanics.over_the_cone(force, self.normal, settings).square() * self.held, valid),
@@ -213,62 +198,31 @@ class Solve:
             "limits": frame_mean(over.square(), valid),
             "acceleration": frame_mean(second.square().mean(2), inner),
             "jerk": frame_mean(third.square().mean(2), valid[:, 3:]),
-            "turning": frame_mean(bend.square(), inner),
-            "root": frame_mean((root_pos - self.root_pos).square(), valid),
+            "turning": frame_mean(second_difference(dof).square(), inner),
+            "root": frame_mean((root_pos - self.unknowns.root_pos).square(), valid),
             "trunk": frame_mean(trunk.square(), valid),
             "limbs": frame_mean((self._bones(pose.pos) - self.wanted_bones).square().mean(2), valid),
             "feet": frame_mean(feet.square(), valid),
         }
 
+    def _loss(self) -> Tensor:
+        """All terms; what must be kept to weighs ever more."""
+        self.last = self.terms()
+        firm = 1 + (self.settings.firmness - 1) * self.solver.done / self.settings.iterations
+        weights = {name: getattr(self.settings, name) * (firm if name in _FIRM else 1.0) for name in self.last}
+        return torch.stack([weights[name] * value.sum() for name, value in self.last.items()]).sum()
+
     def run(self) -> None:
-        steps, rate = self.settings.iterations, self.settings.step_size
-        groups = [
-            {"params": [self.change, *self.waves], "lr": rate},
-            {"params": [self.force], "lr": 2 * rate},
-        ]
-        optimiser = torch.optim.Adam(groups, betas=(0.9, 0.99))
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, rate / 50)
-        for k in range(steps):
-            self.steps = k
-            optimiser.zero_grad()
-            root_pos, root_rot, joint_rot, joint_turn = self.frames()
-            pose = _with_matrices(forward_kinematics(self.character, root_pos, root_rot, joint_rot))
-            terms = self.terms(pose, root_pos, joint_rot, joint_turn)
-            firm = 1 + (self.settings.firmness - 1) * k / steps
-            weights = {name: getattr(self.settings, name) * (firm if name in _FIRM else 1.0) for name in terms}
-            torch.stack([weights[name] * value.sum() for name, value in terms.items()]).sum().backward()
-            optimiser.step()
-            schedule.step()
+        """All steps of Adam."""
+        self.solver.descend(self.settings.iterations, self.settings.step_size / 50)
         share = (self.torque.detach() / self.motors.limit).amax(-1) * self.valid[:, 2:]
-        self.efforts = [Effort(*row) for row in zip(terms["force"].detach().sqrt().tolist(), share.amax(1).tolist(), strict=True)]
+        push = self.last["force"].detach().sqrt()
+        self.efforts = [Effort(*row) for row in zip(push.tolist(), share.amax(1).tolist(), strict=True)]
 
     def motions(self) -> list[Motion]:
-        with torch.no_grad():
-            root_pos, root_rot, joint_rot = (x.detach().cpu() for x in self.frames()[:3])
-        results = []
-        for i, d in enumerate(self.drafts):
-            t = len(d)
-            turned = rotation.normalize(root_rot[i, :t]), rotation.normalize(joint_rot[i, :t])
-            results.append(Motion(root_pos[i, :t], *turned, d.contacts(self.character), FPS))
-        return results
+        """The clips as they are now, labelled where the script holds them."""
+        return self.unknowns.motions([d.contacts(self.character) for d in self.drafts], FPS)
 
 
 def _with_matrices(pose: BodyPose) -> BodyPose:
     return BodyPose(pose.pos, rotation.to_matrix(pose.rot))
-
-
-def _splines(frames: int, every: int) -> Tensor:
-    """[T, K] cubic B-splines with knots every so many frames."""
-    knots = torch.arange(-every, frames + 2 * every, every, dtype=torch.float32)
-    x = (torch.arange(frames).unsqueeze(1) - knots).abs() / every
-    inner, outer = (4 - 6 * x**2 + 3 * x**3) / 6, (2 - x).clamp_min(0) ** 3 / 6
-    return torch.where(x < 1, inner, outer)
-
-
-def _dof_to_turns(character: Character, device: torch.device | str) -> Tensor:
-    """[D, 3 (B-1)]: changes of the coordinates to exponential maps of the joints."""
-    matrix = torch.zeros(character.num_dof, character.num_joints, 3, device=device)
-    for joint, (body, start) in enumerate(zip(character.bodies[1:], character.dof_start[1:], strict=True)):
-        for k, axis in enumerate(body.joint.axes):
-            matrix[start + k, joint] = torch.tensor(axis, device=device)
-    return matrix.flatten(1)

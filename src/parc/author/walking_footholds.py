@@ -5,11 +5,13 @@
 A foot stands for `duty` step times: over 1 the stances overlap (walk), under 1 there is flight between them (run).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from parc.author.skill_script import SIGN, Key, Side, Step
+from parc.author.skill_script import SIGN, Key, Step
+from parc.fit.held_parts import Side
 
 STANDING = 0.862
 """m, height of the pelvis over the ground in a walk"""
@@ -17,6 +19,8 @@ STANDING = 0.862
 
 @dataclass(frozen=True)
 class Pace:
+    """Steps of a speed."""
+
     speed: float
     """m/s"""
 
@@ -32,6 +36,7 @@ class Pace:
 
     @property
     def duty(self) -> float:
+        """step times that a foot stands"""
         return float(np.interp(self.speed, [1.4, 2.0, 2.6, 3.4], [1.22, 1.08, 0.86, 0.72]))
 
     @property
@@ -40,7 +45,13 @@ class Pace:
         return self.duty * self.time
 
     @property
+    def brisk(self) -> float:
+        """0 arms hang as in a walk .. 1 they are bent as in a run"""
+        return float(np.clip((self.speed - 1.4) / 1.4, 0, 1))
+
+    @property
     def runs(self) -> bool:
+        """whether there is flight between stances"""
         return self.duty < 1
 
     @property
@@ -55,6 +66,7 @@ class Pace:
 
 
 def other(side: Side) -> Side:
+    """The other one."""
     return "left" if side == "right" else "right"
 
 
@@ -93,6 +105,11 @@ def walk(
         sign = -1 if backwards else 1
         at, where, now = at + sign * here.time, where + sign * here.length * ahead, other(now)
     return steps[::-1] if backwards else steps
+
+
+def walk_up(side: Side, first: float, x: float, approach: float, pace: Pace, level: float = 0.0, yaw: float = 0.0) -> list[Step]:
+    """Some more than `approach` s of steps, the last of which lands at the time `first` on the line through (x, 0)."""
+    return walk(side, first, (x, 0.0), math.ceil(approach / pace.time) + 4, pace, level, yaw, backwards=True)
 
 
 def trunk_keys(steps: list[Step], pace: Pace, level: float, yaw: float = 0.0) -> list[Key]:

@@ -77,6 +77,7 @@ COMMANDS = {
         "evaluate_commands", "EvaluateTracker", "trackers on generated motions (Table 2) or on a data set"
     ),
     "evaluate blending": _Entry("evaluate_commands", "EvaluateBlending", "the blending sweep (Table 3)"),
+    "evaluate reflex": _Entry("evaluate_reflex_command", "EvaluateReflex", "share of a set's terrains crossed without rehearsal"),
     "evaluate traverse": _Entry("evaluate_traverse_command", "EvaluateTraverse", "share of a set's terrains crossed in physics"),
     "train-tracker": _Entry("train_tracker_command", "TrainTracker", "train the tracking controller"),
     "train-reflex": _Entry("train_reflex_command", "TrainReflex", "train a tracker to cross terrain without rehearsal"),

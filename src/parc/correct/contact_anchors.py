@@ -22,6 +22,8 @@ NEAR_TOP = 0.25
 
 
 class Anchors(NamedTuple):
+    """Where K bodies are held, and by which point."""
+
     point: Tensor
     """[N, T, K] index of the held surface point, any value where nothing is held"""
     place: Tensor
@@ -50,6 +52,7 @@ def find_anchors(
         count = torch.zeros(runs, device=values.device, dtype=values.dtype).index_add_(0, at, held.flatten().to(values.dtype))
         return total / count.clamp_min(1).view(-1, *[1] * (flat.dim() - 1))
 
+    # of each run the point that moves least and lies nearest to the terrain, and its mean place
     centre = per_run(near)
     spread = per_run((near - centre[run]).square().sum(-1))
     best = (spread.sqrt() + per_run(distance)).argmin(-1)

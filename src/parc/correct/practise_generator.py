@@ -58,6 +58,8 @@ def _synthesis() -> SynthesisSettings:
 
 @dataclass(frozen=True)
 class PracticeSettings:
+    """Trainings, and what is made between them."""
+
     train: TrainSettings = field(default_factory=TrainSettings)
     """of all trainings together; its seconds, or steps, are shared out"""
     rounds: int = 3

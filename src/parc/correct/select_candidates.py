@@ -1,4 +1,4 @@
-"""Selection: of many candidates for one path, keep the best (the paper's appendix "Selection Heuristic").
+"""Selection: of many candidates for one path, keep the best (paper, E.1).
 
     L_motion = L_pen + L_contact + 1000 (end of path not reached)
 
@@ -21,6 +21,8 @@ _BEHIND = 1e6
 
 @dataclass(frozen=True)
 class SelectSettings:
+    """What makes a candidate good, and what makes it valid."""
+
     incomplete: float = 1000.0
     """added where the end of the path was not reached (paper)"""
     floating: float = 0.05
@@ -46,6 +48,8 @@ class SelectSettings:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
+    """Candidates, judged."""
+
     score: Tensor
     """[N], lower is better"""
     rank: Tensor

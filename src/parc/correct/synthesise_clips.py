@@ -91,7 +91,8 @@ class SynthesisSettings:
 
 
 def make_crossing(settings: SynthesisSettings, rng: np.random.Generator) -> tuple[Terrain, TerrainPath]:
-    """A terrain and a path over it: from landing to landing of platforms, between random ends near the edges of others."""
+    """A terrain (paper, A.2) and a path over it (paper, B): from landing to landing of platforms, else between random ends near
+    edges."""
     if settings.ground == "platforms":
         chain = platform_chain(REACHABLE, rng)
         return chain.terrain, plan_path(chain.terrain, chain.start, chain.goal, rng, settings.plan)
@@ -115,6 +116,8 @@ def synthesise_unit(
     """The clips of one unit, and a sentence for each terrain that gave none. `model`: hash of the generator, for provenance."""
     character = generator.character
     rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, unit]))
+
+    # terrains, and a path over each
     grounds, paths, refused = [], [], []
     for k in range(settings.terrains_per_unit):
         try:
@@ -125,6 +128,8 @@ def synthesise_unit(
             refused.append(f"terrain {k}: {error}")
     if not paths:
         return [], refused
+
+    # candidates for each path, those that arrive
     rollouts = roll_out(generator, grounds, paths, settings.candidates, settings.rollout, int(rng.integers(2**31)))
     rows = torch.arange(len(rollouts), device=generator.device)
     if settings.only_valid:
@@ -137,6 +142,8 @@ def synthesise_unit(
         Clip(f"unit{unit:06d}_{row:04d}", motion, grounds[g], paths[g], character.fingerprint)
         for row, motion, g in zip(rows.tolist(), rollouts.motions(rows), which.tolist(), strict=True)
     ]
+
+    # the best of each (paper, E.1), without hesitations
     selection = select(ClipBatch.stack(candidates, character, generator.device), rollouts.reached[rows], settings.select)
     chosen: list[Clip] = []
     for g, best in enumerate(selection.best(which, settings.keep)):
@@ -151,6 +158,8 @@ def synthesise_unit(
                 refused.append(f"terrain {g}: only {len(clip.motion)} frames")
                 continue
             chosen.append(clip)
+
+    # corrected (paper, E.2), and mirrored
     if chosen and settings.optimise is not None:
         corrected = optimise(chosen, character, settings.optimise, generator.device)
         chosen = [replace(after, name=before.name) for before, after in zip(chosen, corrected, strict=True)]

@@ -1,18 +1,23 @@
-"""The parts of an evaluation as items of work (`parc.run.work_items`): groups of terrains, and groups of motions to track."""
+"""The parts of an evaluation as items of work (`parc.run.work_items`): groups of terrains, to cross or to make motions on, and
+groups of motions to track."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 
 from parc.dataset.clip import Clip
 from parc.evaluate.generator_measurement import GeneratorTest, GroupResult, evaluate_group
+from parc.evaluate.reflex_measurement import CrossedGroup, CrossingTest, cross_group
 from parc.evaluate.terrain_sets import TestCase
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, evaluate_tracker
 from parc.generate.model.motion_generator import Generator
+from parc.plan import Models
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import TrainedActor
+
+Model = TypeVar("Model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +56,28 @@ class TrackerJob:
 
 
 @dataclass(frozen=True, eq=False)
-class _Loaded:
-    generator: Generator
+class CrossingJob:
+    """Groups of terrains to what became of bodies on them."""
 
-    def __call__(self) -> Generator:
-        return self.generator
+    models: Callable[[], Models]
+    test: CrossingTest
+    threads: int = 0
+
+    def open(self) -> Callable[[Sequence[TestCase]], CrossedGroup]:
+        """Load generator and tracker."""
+        models = self.models()
+        return lambda cases: cross_group(models, cases, self.test, self.threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CrossingJob, (_Loaded(self.models()), self.test, self.threads)
+
+
+@dataclass(frozen=True, eq=False)
+class _Loaded(Generic[Model]):
+    model: Model
+
+    def __call__(self) -> Model:
+        return self.model
 
 
 @dataclass(frozen=True, eq=False)

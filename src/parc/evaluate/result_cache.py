@@ -27,7 +27,10 @@ from parc.run.work_items import LOCAL, Job, Workers
 
 SCHEMA = 1
 _FOLDER = "parts"
-_STAGES = ("character", "motion", "terrain", "path", "metrics", "generate", "correct", "physics", "track", "record", "evaluate")
+_STAGES = (
+    "character", "motion", "terrain", "path", "metrics", "fit", "generate", "correct", "physics", "track", "record", "plan",
+    "evaluate",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from parc.run.metrics_log import MetricsLog
 
 GENERATOR_NUMBERS = ("fwd", "tpl", "tcl", "hjf_code", "goal", "foot_skate")
 TRACKER_NUMBERS = ("success", "tracked", "joint_error")
+CROSSING_NUMBERS = ("terrains", "runs", "success", "success_error", "falls_per_second")
 TRAVERSE_NUMBERS = ("terrains", "reached", "share_reached", "share_of_path")
 
 
@@ -66,6 +67,11 @@ def headlines(result: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "families" in result:
         found["traverse"] = {family: _some(row, TRAVERSE_NUMBERS) for family, row in result["families"].items()}
+    if "crossings" in result:
+        found["crossings"] = {
+            row["label"]: {family: _some(part, CROSSING_NUMBERS) for family, part in row["by_family"].items()}
+            for row in result["crossings"]
+        }
     for key, rows in (("generators", result.get("generators")), ("blending", _blending(result))):
         if rows:
             found[key] = {

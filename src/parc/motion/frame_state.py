@@ -3,6 +3,7 @@
 6D features and forward kinematics both work on matrices, so no conversion is needed inside a captured window.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -29,6 +30,28 @@ class FrameState(NamedTuple):
     @classmethod
     def of_motion(cls, motion: Motion) -> "FrameState":
         return cls(motion.root_pos, rotation.to_matrix(motion.root_rot), rotation.to_matrix(motion.joint_rot), motion.contacts)
+
+    @classmethod
+    def cat(cls, parts: "Sequence[FrameState]", dim: int = 1) -> "FrameState":
+        """One after the other, of states [B, T, ...]; of frames [T, ...] with dim 0."""
+        return cls(*(torch.cat(columns, dim) for columns in zip(*parts, strict=True)))
+
+    @classmethod
+    def stack(cls, rows: "Sequence[FrameState]") -> "FrameState":
+        """Side by side, [B, ...]."""
+        return cls(*(torch.stack(columns) for columns in zip(*rows, strict=True)))
+
+    def row(self, index: int | slice) -> "FrameState":
+        """One of B, or a part of the leading dim."""
+        return FrameState(*(part[index] for part in self))
+
+    def to(self, device: torch.device) -> "FrameState":
+        """On a device."""
+        return FrameState(*(part.to(device) for part in self))
+
+    def clone(self) -> "FrameState":
+        """In tensors of its own."""
+        return FrameState(*(part.clone() for part in self))
 
     def body_pose(self, character: Character) -> BodyPose:
         return forward_kinematics_matrix(character, self.root_pos, self.root_rot, self.joint_rot)

@@ -37,10 +37,14 @@ LEVEL = 0.2
 """m of height between cells that count as level"""
 SMALL_MAP = 0.7
 """share of the diagonal that start and goal are apart on a small map"""
+BLOCKED_AHEAD = 1.2
+"""m of a path beyond a place of failure that are made dearer"""
 
 
 @dataclass(frozen=True)
 class RouteSettings:
+    """What is hard, and how dear that makes a way."""
+
     climb: float = 12.0
     """cost of a metre up beyond `easy_climb`; a step on flat ground costs about 0.4"""
     easy_climb: float = 0.3
@@ -147,6 +151,12 @@ def plan_random_route(terrain: Terrain, rng: np.random.Generator, settings: Rout
         except PathError as error:
             reason = str(error)
     raise PathError(f"none of {settings.plan.tries} random pairs of start and goal could be joined; the last: {reason}")
+
+
+def cells_ahead(terrain: Terrain, path: TerrainPath, at: float, far: float = BLOCKED_AHEAD) -> list[Cell]:
+    """The cells of a path just beyond a place of failure, `at` m along it: to be blocked, each time more."""
+    arc = path.arc_length
+    return [cell_under(terrain, node[:2]) for node in path.nodes[(arc > at) & (arc <= at + far)]]
 
 
 def ends_of(terrain: Terrain, path: TerrainPath) -> tuple[Cell, Cell]:

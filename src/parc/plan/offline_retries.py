@@ -8,8 +8,9 @@ or the same one is tried with other noise.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,22 +19,22 @@ from parc.errors import PathError
 from parc.generate.model.motion_generator import Generator
 from parc.path.navigation_graph import Cell, NavigationGraph
 from parc.path.terrain_path import TerrainPath
-from parc.plan.least_effort_route import RouteSettings, cell_under, ends_of, plan_route
-from parc.plan.offline_search import Node, Search, SearchSettings, SearchTry
+from parc.plan.future_tree import Branch, Tree
+from parc.plan.least_effort_route import RouteSettings, cell_under, cells_ahead, ends_of, plan_route
+from parc.plan.offline_search import Search, SearchSettings, SearchTry
 from parc.plan.path_progress import STANDING
-from parc.plan.tracker_critic import Critic
+from parc.plan.rehearsal_stage import RehearsalStage
 from parc.terrain.terrain import Terrain
-from parc.track.follow.follower import Follower
 
-BLOCKED_AHEAD = 1.2
-"""m of path beyond a dead end that are made expensive"""
 TOGETHER = 1.0
 """m: bodies farther than this from the foremost are left behind when the way changes"""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    end: Node | None
+    """What all tries together came to."""
+
+    end: Branch | None
     """the body that arrived, or the one that came nearest to the goal; None if none survived its first steps"""
     reached: bool
     remaining: float
@@ -46,27 +47,9 @@ class SearchResult:
     """mean share of the look that candidates survived"""
 
 
-@dataclass(eq=False)
-class _Tally:
-    best: Node | None = None
-    reached: bool = False
-    remaining: float = float("inf")
-    rounds: int = 0
-    survival: float = 0.0
-    blocked: dict[Cell, float] = field(default_factory=dict)
-
-    def count(self, trial: SearchTry, path: TerrainPath) -> None:
-        self.rounds += trial.rounds
-        self.survival += trial.survival
-        if trial.end is not None and (trial.reached or path.length - trial.end.progress < self.remaining):
-            self.best, self.reached = trial.end, trial.reached
-            self.remaining = 0.0 if trial.reached else path.length - trial.end.progress
-
-
 def search_with_tries(
     generator: Generator,
-    follower: Follower,
-    critic: Critic | None,
+    stage: RehearsalStage,
     terrain: Terrain,
     path: TerrainPath,
     settings: SearchSettings,
@@ -80,23 +63,28 @@ def search_with_tries(
     rng = np.random.default_rng(int(torch.randint(2**31, (), generator=random, device=random.device)))
     graph = NavigationGraph.of(terrain, route.plan.graph) if settings.reroute else None
     start, goal = ends_of(terrain, path)
-    tally, way, attempt = _Tally(), path, 0
-    levels: list[list[Node]] = []
-    while attempt < tries and not tally.reached and (attempt == 0 or time.monotonic() < deadline):
-        attempt += 1
-        search = Search(generator, follower, critic, terrain, way, settings)
-        told = None if on_round is None else _teller(on_round, attempt, tally.rounds, way)
-        trial = search.run(random, levels, deadline, told)
-        tally.count(trial, way)
-        levels = _earlier(trial, 2.0 ** (attempt - 1), from_start=attempt == tries - 1)
+    way, tree = path, Tree()
+    trials: list[tuple[SearchTry, float]] = []
+    blocked: Counter[Cell] = Counter()
+    while len(trials) < tries and (not trials or (not trials[-1][0].reached and time.monotonic() < deadline)):
+        attempt = len(trials) + 1
+        search = Search(generator, stage, terrain, way, settings)
+        told = None if on_round is None else _teller(on_round, attempt, sum(trial.rounds for trial, _ in trials), way)
+        trial = search.run(random, tree, deadline, told)
+        trials.append((trial, 0.0 if trial.reached or trial.end is None else way.length - trial.end.progress))
+        tree = _earlier(trial, 2.0 ** (attempt - 1), from_start=attempt == tries - 1)
         if graph is not None:
-            _block(tally.blocked, terrain, way, trial)
-            here = _standing_cell(terrain, levels[-1]) if levels else start
-            other = _way(terrain, here, goal, rng, route, graph, tally.blocked)
-            way, levels = (way, levels) if other is None else (other, _rebased(levels))
-    simulated = tally.rounds * settings.look * settings.candidates
-    mean = tally.survival / max(tally.rounds, 1)
-    return SearchResult(tally.best, tally.reached, tally.remaining, attempt, tally.rounds, simulated, mean)
+            blocked.update(cells_ahead(terrain, way, 0.0 if trial.end is None else trial.end.progress))
+            here = start if tree.farthest is None else _standing_cell(terrain, tree.farthest)
+            other = _way(terrain, here, goal, rng, route, graph, blocked)
+            way, tree = (way, tree) if other is None else (other, tree.on_new_path(TOGETHER))
+    # The body that arrived, or else the one that came nearest to the goal of all tries.
+    ends = [(trial, left) for trial, left in trials if trial.end is not None]
+    best, remaining = min(ends, key=lambda found: (not found[0].reached, found[1]), default=(trials[-1][0], float("inf")))
+    rounds = sum(trial.rounds for trial, _ in trials)
+    survival = sum(trial.survival for trial, _ in trials) / max(rounds, 1)
+    simulated = rounds * settings.look * settings.candidates
+    return SearchResult(best.end, best.reached, remaining, len(trials), rounds, simulated, survival)
 
 
 def _teller(
@@ -106,30 +94,14 @@ def _teller(
     return lambda progress: on_round(attempt, next(rounds), way.length - progress)
 
 
-def _earlier(trial: SearchTry, away: float, from_start: bool) -> list[list[Node]]:
+def _earlier(trial: SearchTry, away: float, from_start: bool) -> Tree:
     """The bodies before any came within `away` m of where the farthest is, or none: from the start."""
-    if from_start or trial.end is None:
-        return []
-    end = trial.end.states.qpos[-1, :2]
-
-    def near(level: list[Node]) -> bool:
-        return any(float((node.states.qpos[-1, :2] - end).norm()) < away for node in level)
-
-    return trial.levels[: next((k for k, level in enumerate(trial.levels) if near(level)), 0)]
+    return Tree() if from_start or trial.end is None else trial.tree.before(trial.end.last.qpos[:2], away)
 
 
-def _block(blocked: dict[Cell, float], terrain: Terrain, way: TerrainPath, trial: SearchTry) -> None:
-    """The cells ahead of the dead end become dearer each time."""
-    at = 0.0 if trial.end is None else trial.end.progress
-    arc = way.arc_length
-    for node in way.nodes[(arc > at) & (arc <= at + BLOCKED_AHEAD)]:
-        cell = cell_under(terrain, node[:2])
-        blocked[cell] = blocked.get(cell, 0.0) + 1.0
-
-
-def _standing_cell(terrain: Terrain, beam: list[Node]) -> Cell:
-    """Of the cells around the foremost body, the nearest that it can be standing on."""
-    root = max(beam, key=lambda node: node.progress).states.qpos[-1, :3].cpu()
+def _standing_cell(terrain: Terrain, body: Branch) -> Cell:
+    """Of the cells around a body, the nearest that it can be standing on."""
+    root = body.last.qpos[:3].cpu()
     i, j = cell_under(terrain, root[:2])
     rows, columns = terrain.size
     around = [(a, b) for a in range(i - 1, i + 2) for b in range(j - 1, j + 2) if 0 <= a < rows and 0 <= b < columns]
@@ -148,19 +120,10 @@ def _way(
     rng: np.random.Generator,
     route: RouteSettings,
     graph: NavigationGraph,
-    blocked: dict[Cell, float],
+    blocked: Counter[Cell],
 ) -> TerrainPath | None:
     try:
         way = plan_route(terrain, here, goal, rng, route, graph, blocked)
     except PathError:
         return None
     return way if len(way) > 1 else None
-
-
-def _rebased(levels: list[list[Node]]) -> list[list[Node]]:
-    """The last bodies at the beginning of a new way, without those that are somewhere else."""
-    if not levels:
-        return []
-    front = max(levels[-1], key=lambda node: node.progress)
-    near = [node for node in levels[-1] if float((node.states.qpos[-1, :2] - front.states.qpos[-1, :2]).norm()) <= TOGETHER]
-    return [*levels[:-1], [replace(node, progress=0.0) for node in near]]

@@ -13,7 +13,8 @@ again. What is kept is one unbroken simulation: a body's next stretch begins in 
 At a hard place, where two rounds were no gain, a round is several such rounds from the same beam (`hard`), pooled.
 
 When no candidate is good, or none gets on for a while, the try is over; `parc.plan.offline_retries` decides where the next
-begins.
+begins. Writing, simulating, judging and the tree of futures are shared with live driving (`plan_writing`, `rehearsal_stage`,
+`future_score`, `future_tree`).
 """
 
 import time
@@ -30,19 +31,22 @@ from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
 from parc.motion.frame_state import FrameState
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
+from parc.plan.future_score import FutureEnds, ScoreSettings, score_futures
+from parc.plan.future_tree import Branch, Origin, Tree, spread_out
 from parc.plan.path_progress import at_goal, walk, worth
-from parc.plan.tracker_critic import Critic
+from parc.plan.plan_writing import head_after, write_after, write_new
+from parc.plan.rehearsal_stage import RehearsalStage
 from parc.terrain.terrain import Terrain, TerrainBatch
-from parc.track.follow.follower import Follower
-from parc.track.follow.plan_reference import PlanReference
-from parc.track.follow.trace import Snapshot, Trace
+from parc.track.follow.trace import Trace
 
 GAIN = 0.5
 """m of worth (`parc.plan.path_progress`) that count as getting on"""
 
 
-@dataclass(frozen=True)
-class SearchSettings:
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings(ScoreSettings):
+    """How a way to a goal is searched, and what futures are worth (`ScoreSettings`)."""
+
     candidates: int = 12
     """references written and simulated in a round"""
     hard: int = 2
@@ -67,20 +71,6 @@ class SearchSettings:
     """control steps: a candidate good for fewer is dropped"""
     stall: int = 5
     """rounds without gain after which a try is over"""
-    pace: float = 0.4
-    """m of progress that a second is worth"""
-    climb: float = 1.5
-    """m of progress that a metre up is worth"""
-    survival: float = 1.5
-    """m of progress that surviving the whole look is worth"""
-    off_path: float = 1.0
-    """m of progress that a metre beside the path costs, beyond `corridor`"""
-    corridor: float = 0.5
-    """m beside the path that are free"""
-    value: float = 0.3
-    """m of progress that a unit of the tracker's value function is worth; 0 does without the critic"""
-    drift: float = 0.5
-    """m of progress that a metre between body and reference costs at the end"""
     radius: float = 0.5
     """m from the goal to the root, horizontally, that count as arrived"""
     seconds: float = 120.0
@@ -111,39 +101,12 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
-    """A simulated body at the end of a kept stretch."""
-
-    parent: "Node | None"
-    states: Snapshot
-    """[n, ...] one after the other, the first being the parent's last"""
-    targets: Tensor
-    """[n - 1, D] motor targets between them"""
-    plan: FrameState
-    """[n, ...] the reference at these states"""
-    ahead: FrameState
-    """[m, ...] the reference from the last state on"""
-    progress: float
-    """m along the path"""
-    steps: int
-    """control steps since the start"""
-
-    def chain(self) -> "list[Node]":
-        node: Node | None = self
-        found = []
-        while node is not None:
-            found.append(node)
-            node = node.parent
-        return found[::-1]
-
-
-@dataclass(frozen=True, eq=False)
 class SearchTry:
     """What one try came to."""
 
-    levels: list[list[Node]]
+    tree: Tree
     """the bodies kept after each round, those given to begin with among them"""
-    end: Node | None
+    end: Branch | None
     """the body that arrived, or the one that came farthest; None if there never was one"""
     reached: bool
     rounds: int
@@ -155,69 +118,62 @@ class Search:
     """Buffers and worlds for one terrain and path."""
 
     def __init__(
-        self,
-        generator: Generator,
-        follower: Follower,
-        critic: Critic | None,
-        terrain: Terrain,
-        path: TerrainPath,
-        settings: SearchSettings,
+        self, generator: Generator, stage: RehearsalStage, terrain: Terrain, path: TerrainPath, settings: SearchSettings
     ) -> None:
-        self.settings, self.follower, self.critic, self.character = settings, follower, critic, generator.character
+        self.settings, self.stage, self.terrain, self.character = settings, stage, terrain, generator.character
         self.device = generator.device
         self.path = PathBatch.stack([path], device=self.device)
         count = settings.candidates
         bank, paths = TerrainBatch.stack([terrain]), PathBatch.stack([path])
         near = replace(settings.rollout, lookahead=min(settings.near, settings.rollout.lookahead))
         continued = round(settings.continued * count)
-        kinds = ((continued, True, settings.rollout), (count - continued, False, near))
-        self._groups = [
-            (PathRunner(generator, bank, paths, rows, rollout), from_plan) for rows, from_plan, rollout in kinds if rows
+        kinds: list[tuple[int, Origin, RolloutSettings]] = [
+            (continued, "held", settings.rollout),
+            (count - continued, "body", near),
         ]
+        self._groups = [(PathRunner(generator, bank, paths, rows, rollout), kind) for rows, kind, rollout in kinds if rows]
         self._first = PathRunner(generator, bank, paths, count, settings.rollout)
         self._rows = self.path.select(torch.zeros(count, dtype=torch.long, device=self.device))
 
     def run(
-        self,
-        random: torch.Generator,
-        levels: list[list[Node]],
-        deadline: float,
-        on_round: Callable[[float], object] | None = None,
+        self, random: torch.Generator, tree: Tree, deadline: float, on_round: Callable[[float], object] | None = None
     ) -> SearchTry:
-        """From the last of `levels` (none: from the path's start) until the goal, a dead end, or the deadline (time.monotonic).
+        """From the leaves of `tree` (none: from the path's start) until the goal, a dead end, or the deadline (time.monotonic).
 
         `on_round(progress)` after each round, m along the path.
         """
-        settings, levels = self.settings, list(levels)
-        best = max(levels[-1], key=lambda node: node.progress) if levels else None
-        record, since = max(map(self._worth, levels[-1])) if levels else 0.0, 0
+        settings, tree = self.settings, Tree(tree.rounds)
+        best = tree.farthest
+        record, since = max(map(self._worth, tree.leaves), default=0.0), 0
         rounds, survival = 0, 0.0
         while time.monotonic() < deadline:
-            beam, times = levels[-1] if levels else [], settings.hard if since > 1 else 1
-            survivors, arrived, share = self._rounds(beam, random, times)
+            times = settings.hard if since > 1 else 1
+            survivors, arrived, share = self._rounds(tree.leaves, random, times)
             rounds, survival = rounds + times, survival + share
             if arrived is not None:
-                return SearchTry([*levels, [arrived]], arrived, True, rounds, survival)
+                tree.grow([arrived])
+                return SearchTry(tree, arrived, True, rounds, survival)
             if not survivors:
                 break
-            levels.append(survivors)
-            front = max(survivors, key=lambda node: node.progress)
+            tree.grow(survivors)
+            front = tree.farthest
+            assert front is not None
             best = front if best is None or front.progress > best.progress else best
             gained = max(map(self._worth, survivors))
             since, record = (0, gained) if gained > record + GAIN else (since + 1, record)
             if on_round is not None:
                 on_round(front.progress)
-            if since >= settings.stall or front.steps > settings.longest * self.follower.fps:
+            if since >= settings.stall or front.steps > settings.longest * self.stage.follower.fps:
                 break
-        return SearchTry(levels, best, False, rounds, survival)
+        return SearchTry(tree, best, False, rounds, survival)
 
-    def _worth(self, node: Node) -> float:
-        arc = torch.tensor([node.progress], device=self.device)
-        return float(worth(self.path, arc, node.states.qpos[-1, 2:3], self.settings.climb))
+    def _worth(self, body: Branch) -> float:
+        arc = torch.tensor([body.progress], device=self.device)
+        return float(worth(self.path, arc, body.last.qpos[None, 2], self.settings.climb))
 
-    def _rounds(self, beam: list[Node], random: torch.Generator, times: int) -> tuple[list[Node], Node | None, float]:
+    def _rounds(self, beam: list[Branch], random: torch.Generator, times: int) -> tuple[list[Branch], Branch | None, float]:
         """The next beam of so many rounds from one, the body that arrived, and the sum of shares survived."""
-        pool: list[tuple[float, Node]] = []
+        pool: list[Branch] = []
         shares = 0.0
         for _ in range(times):
             found, arrived, share = self._round(beam, random)
@@ -225,123 +181,81 @@ class Search:
             if arrived is not None:
                 return [], arrived, shares
             pool += found
-        pool.sort(key=lambda scored: -scored[0])
-        chosen = _spread(list(range(len(pool))), [id(node.parent) for _, node in pool], self.settings.beam)
-        return [pool[row][1] for row in chosen], None, shares
+        chosen = spread_out(pool, [body.score for body in pool], self.settings.beam)
+        return [pool[row] for row in chosen], None, shares
 
-    def _round(self, beam: list[Node], random: torch.Generator) -> tuple[list[tuple[float, Node]], Node | None, float]:
-        """Those that could go on with their scores, the body that arrived, and the mean share of the look survived."""
+    def _round(self, beam: list[Branch], random: torch.Generator) -> tuple[list[Branch], Branch | None, float]:
+        """Those that could go on, the body that arrived, and the mean share of the look survived."""
         settings, count = self.settings, self.settings.candidates
-        parents: list[Node | None] = [beam[i % len(beam)] if beam else None for i in range(count)]
-        frames = self._continue(parents, random) if beam else self._begin(random)
-        reference = PlanReference.of(self.follower.anatomy, frames)
-        last = [node.states.row(-1) for node in parents if node is not None]
-        states = Snapshot.stack(last) if beam else self.follower.start(reference)
-        stretch = self.follower.run(states, reference, settings.look)
-        walked = self._progress(parents, stretch)
-        arrived = self._arrival(parents, frames, stretch, walked)
-        share = float((stretch.survived.float() / settings.look).mean())
-        if arrived is not None:
-            return [], arrived, share
-        good = torch.where(stretch.survived >= settings.look, settings.look, stretch.survived - settings.margin)
+        parents = [beam[i % len(beam)] for i in range(count)] if beam else []
+        # Write, and follow.
+        frames = self._continue(parents, random) if beam else write_new(self._first, self._length - 1, random)
+        tried = self.stage.rehearse(self.terrain, parents, frames, settings.look)
+        trace = tried.trace
+        # How far did they come, and did one arrive?
+        came = torch.tensor([body.progress for body in parents] or [0.0] * count, device=self.device)
+        walked = walk(self._rows, came, trace.root_pos)
+        share = float((trace.survived.float() / settings.look).mean())
+        if (arrival := self._arrival(trace, walked)) is not None:
+            row, stop = arrival
+            return [], tried.branch(row, stop, progress=float(walked[row, stop])), share
+        # What is good is kept, and judged.
+        good = torch.where(trace.survived >= settings.look, settings.look, trace.survived - settings.margin)
         keep = good.clamp_max(settings.commit)
-        score = self._score(parents, stretch, walked, good, keep)
+        score = self._score(parents, trace, walked, good, keep)
         order = torch.argsort(score, descending=True).tolist()
         able = [row for row in order if int(keep[row]) >= settings.shortest][: settings.beam * 2]
-        nodes = [self._node(parents[row], frames, stretch, walked, row, int(keep[row])) for row in able]
-        return [(float(score[row]), node) for row, node in zip(able, nodes, strict=True)], None, share
+        bodies = []
+        for row in able:
+            end = int(keep[row])
+            bodies.append(tried.branch(row, end, progress=float(walked[row, end])))
+            bodies[-1].score = float(score[row])
+        return bodies, None, share
 
-    def _begin(self, random: torch.Generator) -> FrameState:
-        self._first.reset(None, random)
-        return self._written(self._first, self.settings.windows, random)
+    @property
+    def _length(self) -> int:
+        """Frames of a restarted reference, the present among them."""
+        return self.settings.windows * self.settings.rollout.keep + 1
 
-    def _continue(self, parents: list[Node | None], random: torch.Generator) -> FrameState:
+    def _continue(self, parents: list[Branch], random: torch.Generator) -> FrameState:
         """References [candidates, L, ...] whose frame 0 is the present."""
-        nodes = [node for node in parents if node is not None]
         groups = []
-        length = self.settings.windows * self.settings.rollout.keep + 1
-        for runner, from_plan in self._groups:
-            rows, nodes = nodes[: runner.batch], nodes[runner.batch :]
-            heads = [node.ahead if from_plan else self._present(node) for node in rows]
-            short = min(self.settings.held, *(len(head.root_pos) for head in heads)) if from_plan else PAST_FRAMES
-            heads = [FrameState(*(part[:short] for part in head)) for head in heads]
-            head = FrameState(*(torch.stack(parts) for parts in zip(*heads, strict=True)))
-            runner.reset(head.narrow(head.root_pos.shape[1] - PAST_FRAMES, PAST_FRAMES), random)
-            progress = torch.tensor([node.progress for node in rows], device=self.device)
-            for at in (head.root_pos.shape[1] // 2, head.root_pos.shape[1] - 1):
-                progress = runner.paths.advance(progress, head.root_pos[:, at, :2])
-            runner.progress.copy_(progress)
-            kept = head if from_plan else head.narrow(PAST_FRAMES - 1, 1)
-            windows = -(-(length - kept.root_pos.shape[1]) // self.settings.rollout.keep)
-            written = self._written(runner, windows, random)
-            whole = FrameState(*(torch.cat(parts, 1) for parts in zip(kept, written, strict=True)))
-            groups.append(whole.narrow(0, length))
-        return FrameState(*(torch.cat(parts) for parts in zip(*groups, strict=True)))
+        for runner, kind in self._groups:
+            bodies, parents = parents[: runner.batch], parents[runner.batch :]
+            most = min(self.settings.held, *(len(body.ahead.root_pos) for body in bodies)) if kind == "held" else None
+            heads = [head_after(body, kind, self.character, most) for body in bodies]
+            # The generator goes on at the end of the head: how far along is that?
+            kept = FrameState.stack([head.kept for head in heads]).root_pos
+            progress = torch.tensor([body.progress for body in bodies], device=self.device)
+            for at in (kept.shape[1] // 2, kept.shape[1] - 1):
+                progress = runner.paths.advance(progress, kept[:, at, :2])
+            groups.append(write_after(runner, heads, progress, self._length, random))
+        return FrameState.cat(groups, 0)
 
-    def _present(self, node: Node) -> FrameState:
-        """[2, ...] the body's last two simulated frames."""
-        return node.states.row(-1).frames(self.character)
-
-    def _written(self, runner: PathRunner, windows: int, random: torch.Generator) -> FrameState:
-        parts = [FrameState(*(part.clone() for part in runner.step(random))) for _ in range(windows)]
-        return FrameState(*(torch.cat(frames, 1) for frames in zip(*parts, strict=True)))
-
-    def _progress(self, parents: list[Node | None], stretch: Trace) -> Tensor:
-        """[B, S + 1] m along the path."""
-        progress = torch.tensor([0.0 if n is None else n.progress for n in parents], device=self.device)
-        return walk(self._rows, progress, stretch.root_pos)
-
-    def _arrival(self, parents: list[Node | None], frames: FrameState, stretch: Trace, walked: Tensor) -> Node | None:
-        """The body that arrives first and stays up for `margin` steps more, if any does."""
-        step = torch.arange(stretch.steps + 1, device=walked.device)
-        last = stretch.survived[:, None] - self.settings.margin
-        there = at_goal(self.path, stretch.root_pos, walked, self.settings.radius) & (step >= PAST_FRAMES) & (step <= last)
+    def _arrival(self, trace: Trace, walked: Tensor) -> tuple[int, int] | None:
+        """Row and last step of the body that arrives first and stays up for `margin` steps more, if any does."""
+        step = torch.arange(trace.steps + 1, device=walked.device)
+        last = trace.survived[:, None] - self.settings.margin
+        there = at_goal(self.path, trace.root_pos, walked, self.settings.radius) & (step >= PAST_FRAMES) & (step <= last)
         if not bool(there.any()):
             return None
-        first = torch.where(there.any(1), there.int().argmax(1), stretch.steps + 1)
+        first = torch.where(there.any(1), there.int().argmax(1), trace.steps + 1)
         row = int(first.argmin())
-        stop = min(int(first[row]) + self.settings.margin, int(stretch.survived[row]))
-        return self._node(parents[row], frames, stretch, walked, row, max(stop, int(first[row])))
+        stop = min(int(first[row]) + self.settings.margin, int(trace.survived[row]))
+        return row, max(stop, int(first[row]))
 
-    def _score(self, parents: list[Node | None], stretch: Trace, walked: Tensor, good: Tensor, keep: Tensor) -> Tensor:
-        """[B], m of progress, higher is better."""
-        settings = self.settings
+    def _score(self, parents: list[Branch], trace: Trace, walked: Tensor, good: Tensor, keep: Tensor) -> Tensor:
+        """[B], m of progress, higher is better; the tracker's value is that of the state which is kept."""
         row = torch.arange(len(good), device=good.device)
-        end, kept = good.clamp(0, stretch.steps), keep.clamp(0, stretch.steps)
-        taken = torch.tensor([0 if n is None else n.steps for n in parents], device=good.device) + end
-        on_path = self._rows.position(walked[row, end])
-        root = stretch.root_pos[row, end]
-        aside = (root[:, :2] - on_path[:, :2]).norm(dim=-1)
-        off = (aside - settings.corridor).clamp_min(0)
-        score = (
-            worth(self._rows, walked[row, end], root[:, 2], settings.climb)
-            - settings.pace * taken / self.follower.fps
-            - settings.off_path * off
+        end = good.clamp(0, trace.steps)
+        before = {id(body): body.steps for body in parents}
+        taken = end + torch.tensor([before[id(body)] for body in parents] or [0], device=good.device)
+        ends = FutureEnds(
+            walked[row, end],
+            trace.root_pos[row, end],
+            taken / self.stage.follower.fps,
+            trace.survived / trace.steps,
+            trace.drift[row, (end - 1).clamp_min(0)],
+            self.stage.value(trace, keep.clamp(0, trace.steps)) if self.settings.value else None,
         )
-        score = score + settings.survival * stretch.survived / stretch.steps
-        score = score - settings.drift * stretch.drift[row, (end - 1).clamp_min(0)]
-        if settings.value and self.critic is not None:
-            score = score + settings.value * self.critic(stretch.observations[row, kept])
-        return score
-
-    def _node(self, parent: Node | None, frames: FrameState, stretch: Trace, walked: Tensor, row: int, steps: int) -> Node:
-        span = slice(0, steps + 1)
-        return Node(
-            parent,
-            Snapshot(*(part[row, span].clone() for part in stretch.states)),
-            stretch.targets[row, :steps].clone(),
-            FrameState(*(part[row, span].clone() for part in frames)),
-            FrameState(*(part[row, steps:].clone() for part in frames)),
-            float(walked[row, steps]),
-            (0 if parent is None else parent.steps) + steps,
-        )
-
-
-def _spread(rows: list[int], parent: list[int], count: int) -> list[int]:
-    """The first `count` rows, but no more than half of them of one parent while others have any."""
-    most = -(-count // 2)
-    taken: list[int] = []
-    for row in rows:
-        if sum(parent[other] == parent[row] for other in taken) < most:
-            taken.append(row)
-    return [*taken, *(row for row in rows if row not in taken)][:count]
+        return score_futures(ends, self._rows, None, self.settings)

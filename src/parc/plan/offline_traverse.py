@@ -7,7 +7,7 @@ it was not reached, the motion is that of the body that came farthest.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,10 +24,12 @@ from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.path.terrain_path import TerrainPath
+from parc.plan.future_tree import Branch
 from parc.plan.least_effort_route import RouteSettings
 from parc.plan.offline_retries import SearchResult, search_with_tries
-from parc.plan.offline_search import Node, SearchSettings
+from parc.plan.offline_search import SearchSettings
 from parc.plan.open_loop import PlainSettings, run_plain
+from parc.plan.rehearsal_stage import RehearsalStage
 from parc.plan.tracker_critic import Critic
 from parc.terrain.terrain import Terrain
 from parc.track.follow.follower import Follower
@@ -36,6 +38,8 @@ from parc.track.learn.policy import TrainedActor, load_actor
 
 @dataclass(frozen=True, eq=False)
 class Models:
+    """What crosses terrain: a generator that writes and a tracker that follows."""
+
     generator: Generator
     tracker: TrainedActor
     critic: Critic | None = None
@@ -65,6 +69,8 @@ class Models:
 
 @dataclass(frozen=True)
 class TraverseSettings:
+    """How a terrain is crossed."""
+
     tries: int = 5
     """a try ends where no candidate gets on; the next begins some metres back, the last from the start"""
     method: SearchSettings | PlainSettings = field(default_factory=SearchSettings)
@@ -129,14 +135,13 @@ def traverse(
     began, worked = time.monotonic(), time.process_time()
     random = random or torch.Generator(models.generator.device).manual_seed(0)
     method, generator = settings.method, models.generator
+    worlds = 1 if isinstance(method, PlainSettings) else method.candidates
+    follower = Follower(models.tracker, terrain, worlds, settings.threads)
+    stage, tries = RehearsalStage(follower, models.critic, terrain), settings.tries
     if isinstance(method, PlainSettings):
-        follower = Follower(models.tracker, terrain, 1, settings.threads)
-        result = run_plain(generator, follower, terrain, path, method, random, settings.tries, on_round)
+        result = run_plain(generator, stage, terrain, path, method, random, tries, on_round)
     else:
-        follower = Follower(models.tracker, terrain, method.candidates, settings.threads)
-        result = search_with_tries(
-            generator, follower, models.critic, terrain, path, method, random, settings.tries, settings.route, on_round
-        )
+        result = search_with_tries(generator, stage, terrain, path, method, random, tries, settings.route, on_round)
     return _outcome(result, terrain, path, models, name, time.monotonic() - began, time.process_time() - worked)
 
 
@@ -146,13 +151,13 @@ def _outcome(
     clips: tuple[Clip | None, Clip | None] = (None, None)
     qvel = targets = None
     if result.end is not None:
-        chain = result.end.chain()
-        simulated, planned = _motions(chain, models.tracker)
+        lineage = result.end.lineage()
+        simulated, planned = _motions(lineage, models.tracker)
         origin = Provenance(source="traverse", skill="generated")
         clip = Clip(name, simulated, terrain, path, models.tracker.character.fingerprint, origin)
         clips = clip, replace(clip, name=f"{name}_plan", motion=planned)
-        qvel = _joined([node.states.qvel for node in chain])
-        targets = torch.cat([node.targets for node in chain]).cpu()
+        qvel = _joined([branch.states.qvel[: branch.end + 1] for branch in lineage])
+        targets = torch.cat([branch.targets[: branch.end] for branch in lineage]).cpu()
     return Traverse(
         clips[0],
         clips[1],
@@ -169,17 +174,20 @@ def _outcome(
     )
 
 
-def _motions(chain: list[Node], tracker: TrainedActor) -> tuple[Motion, Motion]:
+def _motions(lineage: list[Branch], tracker: TrainedActor) -> tuple[Motion, Motion]:
     fps = float(tracker.contract.control_hz)
-    frames = qpos_to_frames(tracker.character, _joined([node.states.qpos for node in chain]))
-    simulated = Motion(*frames, _joined([node.states.contacts for node in chain]), fps)
-    plan = FrameState(*(_joined([node.plan[k] for node in chain]) for k in range(4)))
+    qpos, contacts = (
+        _joined([part[: branch.end + 1] for part, branch in zip(parts, lineage, strict=True)])
+        for parts in ([branch.states.qpos for branch in lineage], [branch.states.contacts for branch in lineage])
+    )
+    simulated = Motion(*qpos_to_frames(tracker.character, qpos), contacts, fps)
+    plan = FrameState(*map(_joined, zip(*(branch.plan for branch in lineage), strict=True)))
     planned = Motion(
         plan.root_pos, rotation.from_matrix(plan.root_rot), rotation.from_matrix(plan.joint_rot), plan.contacts.clamp(0, 1), fps
     )
     return simulated, planned
 
 
-def _joined(parts: list[Tensor]) -> Tensor:
+def _joined(parts: Sequence[Tensor]) -> Tensor:
     """Stretches one after the other; the first state of each is the last of the one before."""
     return torch.cat([parts[0], *(part[1:] for part in parts[1:])]).cpu()

@@ -6,23 +6,17 @@
     while not pilot.arrived:
         moment = pilot.step()          # one control step, 1/30 s
 
-The character plays futures that were simulated before they happened (`parc.plan.online_future_tree`): the branch in use, then the
-branch of the tree that leads to the best leaf, or a pause where that may be a dead end. Every `period` control steps a round of
-planning is asked for that lets the tree grow, and its outcome is taken `delay` later, whether it was made beside the physics
-(`threaded`) or in between: the same seed gives the same run, and a plan that is late makes the character wait, not stumble.
+What moves the body is one of three states (`parc.plan.online_pilot_state`): *Standing* until a first plan is there, *Following*
+the tree of simulated futures, or *OnItsOwn* after a push. Every `period` control steps a round of planning is asked for that lets
+the tree grow, and its outcome is taken `delay` later, whether it was made beside the physics (`threaded`) or in between
+(`parc.plan.online_plan_order`): the same seed gives the same run, and a plan that is late makes the character wait, not stumble.
 
-A new wish cuts the tree `delay` steps from now. A push, or an edit of the ground nearby, makes all that was simulated void: the
-body is *on its own*, simulated step by step with the reference it had, until a plan from its new state is there.
+A new wish cuts the tree `delay` steps from now.
 """
 
 import math
-import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,9 +26,10 @@ from parc.generate.model.motion_generator import Generator
 from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.path.terrain_path import TerrainPath
-from parc.plan.online_future_tree import Tree
-from parc.plan.online_planner import Plan, Planner, PlannerSettings, Request, Start
-from parc.plan.online_rehearsal import PathOnTerrain, differ_near
+from parc.plan.future_tree import PlayedTree
+from parc.plan.online_pilot_state import Following, PilotState, Standing
+from parc.plan.online_plan_order import PlanOrder
+from parc.plan.online_planner import PathOnTerrain, Planner, PlannerSettings, Request, Start
 from parc.plan.online_steering import Steering, SteerSettings
 from parc.plan.online_step_report import DriveStatistics, Moment
 from parc.plan.tracker_critic import Critic
@@ -44,12 +39,14 @@ from parc.track.follow.outcome import FallSettings, FallWatch, is_broken
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.learn.policy import TrainedActor
 
-SAME_PLACE = 1e-3
-"""m and rad by which a body may differ from what was simulated and still count as being there"""
+NEAR = 4.0
+"""m around a body within which an edit of the ground matters for what was simulated"""
 
 
 @dataclass(frozen=True)
 class PilotSettings:
+    """How often a plan is made, and how far ahead."""
+
     period: int = 15
     """control steps from one plan to the next"""
     delay: int = 15
@@ -101,17 +98,10 @@ class Pilot:
         self.statistics = DriveStatistics()
         self.arrived = False
         """the last goal that was asked for is reached"""
-        self._planner = Planner(generator, trained, terrain, settings.planner, critic)
+        self._order = PlanOrder(Planner(generator, trained, terrain, settings.planner, critic), seed, generator.device, threaded)
         self._body = Follower(trained, terrain)
-        self._tree: Tree | None = None
-        self._seed, self._device, self._asked = seed, generator.device, 0
-        self._pool = ThreadPoolExecutor(1, "pilot planner", torch.set_num_threads, (1,)) if threaded else None
-        self._pending: Future[Plan] | Callable[[], Plan] | None = None
-        self._given_up = threading.Event()
-        self._due = 0
-        self._wish_is_new = self._pending_is_new = False
-        self._late_since: float | None = None
-        self._stands_up = False
+        self._state: PilotState = Standing()
+        self._wish_is_new = False
         self._watch = FallWatch(settings.fall, trained.contract.control_hz)
         self._history: list[tuple[Tensor, Tensor]] = []
         self._safe: tuple[Tensor, float] | None = None
@@ -139,20 +129,18 @@ class Pilot:
 
     @property
     def plan_frame(self) -> int:
+        """Of what is followed, where the character should be."""
         return self._body.frame
 
     @property
     def is_on_its_own(self) -> bool:
         """It was pushed, or the ground changed, and no plan is there yet that knows."""
-        return self._tree is None
+        return not isinstance(self._state, Following)
 
     @property
     def is_ready(self) -> bool:
         """Whether `step` returns at once; not while a plan that is due is still being made, which it would wait for."""
-        late = isinstance(self._pending, Future) and self.statistics.steps >= self._due and not self._pending.done()
-        if late and self._late_since is None:
-            self._late_since = time.perf_counter()
-        return not late
+        return not self._order.is_late(self.statistics.steps)
 
     def stand(self, xy: Tensor, heading: float = 0.0) -> None:
         """Begin at a place [2], facing `heading` (rad); what was planned is forgotten, the wish is not."""
@@ -160,7 +148,7 @@ class Pilot:
         if not bool(self.terrain.contains(xy)):
             raise TerrainError(f"the character cannot stand at ({xy[0]:.1f}, {xy[1]:.1f}) m, which is off the terrain")
         self._stand_up(xy, heading)
-        self._adopt()
+        self._take_plan()
         self._wish_is_new = False
 
     def go_to(self, goal: Tensor) -> TerrainPath:
@@ -180,6 +168,7 @@ class Pilot:
             self._new_wish()
 
     def stay(self) -> None:
+        """Stop where it can."""
         self.steering.stay()
         self._new_wish()
 
@@ -187,7 +176,7 @@ class Pilot:
         """Change the body's velocity by [3] m/s at once."""
         self._body.push(torch.as_tensor(velocity, dtype=torch.float32))
         self.statistics.pushes += 1
-        self._break_away()
+        self._enter(self._state.on_break())
 
     def set_terrain(self, terrain: Terrain) -> None:
         """Other ground under the running character; it must have the same cell size."""
@@ -199,20 +188,16 @@ class Pilot:
         self.statistics.edits += 1
         if matters:
             self._body.put(self._body.snapshot())
-            self._break_away()
+            self._enter(self._state.on_break())
 
     def step(self) -> Moment:
         """One control step; after a fall the character first stands again, on its path."""
         if self._body.reference is None:
             raise SettingsError("the character is nowhere yet; call stand first")
         self._think()
-        if self.settings.delay == 0 and self._pending is not None:
+        if self.settings.delay == 0 and self._order.is_open:
             self._think()
-        if self._tree is None:
-            self._body.step()
-        else:
-            self._tree.taken += 1
-            self._show()
+        self._state.move(self._body)
         self.statistics.steps += 1
         moment = self._look()
         if moment.fell:
@@ -225,9 +210,8 @@ class Pilot:
         return Motion(*qpos_to_frames(self.character, qpos), contacts, float(self.trained.contract.control_hz))
 
     def close(self) -> None:
-        self._drop_pending()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        """No plan is made any more."""
+        self._order.close()
 
     def __enter__(self) -> "Pilot":
         return self
@@ -237,23 +221,30 @@ class Pilot:
 
     def _think(self) -> None:
         """Take a plan that is due, go on to the next branch where one ends, and ask for the next plan."""
-        if self._pending is not None and self.statistics.steps >= self._due:
-            self._adopt()
-        if self._tree is not None and self._tree.has_ended:
-            if self._tree.is_bare:
-                if self._pending is None:
+        settings, order, steps = self.settings, self._order, self.statistics.steps
+        if order.is_due(steps):
+            self._take_plan()
+        if isinstance(self._state, Following) and self._state.tree.has_ended:
+            if self._state.tree.is_bare:
+                if not order.is_open:
                     self._ask()
-                self._adopt()
-            longer = self.settings.foresight > 1 and self._pending is None
-            lead = self.settings.lead if self.steering.goal is not None else 0
-            self._tree.move_on(self.settings.period if longer else 0, lead, self.settings.content)
-        if self._wish_is_new and not (self._pending is not None and self._pending_is_new):
-            self._drop_pending()
-            self._wish_is_new, self._pending_is_new = False, True
-            if self._tree is not None:
-                self._tree.cut(self.settings.delay)
-        if self._pending is None and (self._tree is None or self._tree.open(*self._span)):
+                self._take_plan()
+            longer = settings.period if settings.foresight > 1 and not order.is_open else 0
+            lead = settings.lead if self.steering.goal is not None else 0
+            self._state.tree.move_on(longer, lead, settings.content)
+        # Wishes that come faster than plans wait for the plan that is being made for one of them.
+        tree = self._tree
+        if self._wish_is_new and not (order.is_open and order.is_for_wish):
+            order.give_up()
+            order.is_for_wish, self._wish_is_new = True, False
+            if tree is not None:
+                tree.cut(settings.delay)
+        if not order.is_open and (tree is None or tree.open(*self._span)):
             self._ask()
+
+    @property
+    def _tree(self) -> PlayedTree | None:
+        return self._state.tree if isinstance(self._state, Following) else None
 
     @property
     def _span(self) -> tuple[int, int]:
@@ -261,39 +252,24 @@ class Pilot:
         delay = self.settings.delay
         return delay, delay + (self.settings.foresight - 1) * self.settings.period
 
-    def _show(self) -> None:
-        """The body as it was recorded."""
-        tree = self._tree
-        assert tree is not None
-        self._body.put(tree.now)
-        self._body.follow(tree.branch.reference, tree.frame)
-
-    def _adopt(self) -> None:
-        plan = self._result()
-        self._count(plan)
-        for leaf, score in zip(plan.leaves, plan.scores, strict=True):
-            leaf.score = score
-        for parent in plan.parents:
-            parent.tries += 1
-        if plan.stop is not None:
-            plan.stop.has_pause = True
-        if self._stands_up:
-            self._stands_up = False
-            self._tree = Tree(plan.best)
+    def _take_plan(self) -> None:
+        """Wait for the plan that was asked for, and enter the state that it leads to."""
+        began_anew = isinstance(self._state, Standing)
+        plan, waited = self._order.take()
+        if waited is not None and not began_anew:
+            self.statistics.stalls += 1
+            self.statistics.stalled += waited
+        self.statistics.count(plan.best.is_safe, plan.best.from_plan, plan.seconds)
+        plan.note()
+        self._enter(self._state.on_plan(plan, self._body))
+        if began_anew:
             self._watch.reset()
-            return self._show()
-        if self._tree is None:
-            before = plan.best.lineage()[0]
-            if float((before.last.qpos - self._body.snapshot().qpos).abs().max()) > SAME_PLACE:  # pushed again meanwhile
-                return self._body.follow(plan.best.reference)
-            self._tree = Tree(before, before.end)
-        self._tree.grow(plan.leaves)
 
-    def _break_away(self) -> None:
-        """What was simulated no longer holds."""
-        if self._tree is not None:
-            self._drop_pending()
-            self._tree = None
+    def _enter(self, state: PilotState) -> None:
+        """What was planned for a tree that no longer holds is forgotten."""
+        if isinstance(self._state, Following) and not isinstance(state, Following):
+            self._order.give_up()
+        self._state = state
 
     def _look(self) -> Moment:
         world, statistics = self._body.world, self.statistics
@@ -328,21 +304,22 @@ class Pilot:
         self._stand_up(torch.minimum(torch.maximum(begin[0], low + 0.01), high - 0.01), begin[1])
 
     def _stand_up(self, xy: Tensor, heading: float) -> None:
-        self._drop_pending()
-        self._tree = None
+        self._order.give_up()
+        self._enter(Standing())
         self._safe = xy, heading
         # Too short a path to mean a direction: it stands. Motions out of nothing that walk are lost more than twice as often.
         nodes = torch.stack([xy, xy + 0.05 * torch.tensor([math.cos(heading), math.sin(heading)])])
         path = TerrainPath(torch.cat([nodes, self.terrain.height_at(nodes)[:, None]], -1))
-        self._submit(Request(PathOnTerrain(self.terrain, path, 0.0), commit=self.settings.planner.rehearse))
-        self._due = self.statistics.steps
-        self._stands_up = self._pending_is_new = True
+        request = Request(PathOnTerrain(self.terrain, path, 0.0), commit=self.settings.planner.rehearse)
+        self._order.ask(request, self.statistics.steps)
+        self._order.is_for_wish = True
 
     def _new_wish(self) -> None:
         self.arrived = False
         self._wish_is_new = True
 
     def _ask(self) -> None:
+        """For a plan from where the character will be when it is due."""
         body, delay = self._body, self.settings.delay
         path, progress = self.steering.route(self.terrain, self.xy, float(body.world.body_pos[0, 0, 2]))
         ground = PathOnTerrain(self.terrain, path, progress)
@@ -356,44 +333,12 @@ class Pilot:
             request = request._replace(others=others, lineages=known)
         elif body.reference is not None:
             request = request._replace(start=Start(body.snapshot(), body.reference, body.frame, delay))
-        self._submit(request)
-        self._due = self.statistics.steps + delay
+        self._order.ask(request, self.statistics.steps + delay)
 
-    def _submit(self, request: Request) -> None:
-        self._given_up = threading.Event()
-        request, random = request._replace(given_up=self._given_up), self._random()
-        if self._pool is None:
-            self._pending = lambda: self._planner.plan(request, random)
-        else:
-            self._pending = self._pool.submit(self._planner.plan, request, random)
 
-    def _random(self) -> torch.Generator:
-        """Numbers for the next plan, which do not depend on whether the plans before it were made or given up."""
-        self._asked += 1
-        state = np.random.SeedSequence([self._seed, 0, self._asked]).generate_state(1, np.uint64)
-        return torch.Generator(self._device).manual_seed(int(state[0]) >> 1)
-
-    def _result(self) -> Plan:
-        pending, self._pending, self._pending_is_new = self._pending, None, False
-        if not isinstance(pending, Future):
-            assert pending is not None
-            return pending()
-        began = time.perf_counter() if self._late_since is None and not pending.done() else self._late_since
-        plan = pending.result()
-        if began is not None and not self._stands_up:
-            self.statistics.stalls += 1
-            self.statistics.stalled += time.perf_counter() - began
-        self._late_since = None
-        return plan
-
-    def _drop_pending(self) -> None:
-        """Forget a plan that is being made; the planner does not finish it."""
-        self._given_up.set()
-        self._pending = self._late_since = None
-        self._pending_is_new = False
-
-    def _count(self, plan: Plan) -> None:
-        self.statistics.plans += 1
-        self.statistics.safe_plans += plan.best.is_safe
-        self.statistics.continued_plans += plan.best.from_plan
-        self.statistics.plan_seconds.append(plan.seconds)
+def differ_near(one: Terrain, other: Terrain, xy: Tensor) -> bool:
+    """Whether two grounds differ within `NEAR` of a point [2], or are laid out differently."""
+    if one.size != other.size or not torch.equal(one.min_point, other.min_point):
+        return True
+    cells = (one.heights != other.heights).nonzero()
+    return bool(((one.centre_of(cells) - xy).norm(dim=-1) < NEAR).any()) if len(cells) else False

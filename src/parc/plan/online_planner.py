@@ -1,6 +1,6 @@
 """What to do next: motions from the generator, tried out in simulation before one of them is chosen.
 
-One round grows the tree of simulated futures (`parc.plan.online_future_tree`) by a stretch:
+One round grows the tree of simulated futures (`parc.plan.future_tree`) by a stretch:
 
     the `beam` best leaves --write `candidates` motions--> follow each in simulation for `rehearse` steps --> more leaves
 
@@ -17,7 +17,7 @@ nothing is chosen unsimulated, and what is kept is judged by the tracker's value
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -27,24 +27,45 @@ from torch import Tensor
 
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
-from parc.generate.rollout.path_rollout import RolloutSettings
+from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
+from parc.motion.frame_state import FrameState
 from parc.path.path_batch import PathBatch
-from parc.plan.online_future_tree import STEADY, Branch, Origin
-from parc.plan.online_rehearsal import PathOnTerrain, Rehearsal, RehearsalStage
-from parc.plan.online_steering import NEARBY
-from parc.plan.path_progress import CROUCH, STANDING, walk, worth
+from parc.path.terrain_path import TerrainPath
+from parc.plan.future_score import FutureEnds, ScoreSettings, score_futures
+from parc.plan.future_tree import STEADY, Branch, Origin, spread_out
+from parc.plan.path_progress import walk
+from parc.plan.plan_writing import head_after, is_always_wanted, write_after, write_new
+from parc.plan.rehearsal_stage import RehearsalStage
 from parc.plan.tracker_critic import Critic
-from parc.terrain.terrain import Terrain
+from parc.terrain.terrain import Terrain, TerrainBatch
+from parc.track.follow.follower import SETTLED, Follower
+from parc.track.follow.outcome import FallSettings
 from parc.track.follow.plan_reference import PlanReference
-from parc.track.follow.trace import Snapshot
+from parc.track.follow.trace import Snapshot, Trace
 from parc.track.learn.policy import TrainedActor
 
 STRIDE = 3
 """control steps between the places at which progress along a path is judged"""
+FALL = FallSettings(patience=0.4)
+"""sooner than the character itself: what lies at the end of a rehearsal has no time left to lie"""
+REACH = 4.0
+"""m along the path that a body may have come since its progress was last known"""
 
 
 @dataclass(frozen=True)
-class PlannerSettings:
+class PathOnTerrain:
+    """Where to and on what."""
+
+    terrain: Terrain
+    path: TerrainPath
+    progress: float
+    """m along the path, of the character when the plan was asked for"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannerSettings(ScoreSettings):
+    """How a round of planning is made, and what futures are worth (`ScoreSettings`)."""
+
     candidates: int = 9
     """motions written and followed in a round"""
     beam: int = 3
@@ -53,8 +74,6 @@ class PlannerSettings:
     """leaves that are kept"""
     fatigue: float = 0.1
     """m of progress that a leaf is worth less for each motion that was written after it"""
-    pace: float = 0.4
-    """m of progress that a second is worth"""
     frames: int = 37
     """control steps a motion is long; the tracker looks 30 ahead"""
     from_plan: float = 0.17
@@ -67,30 +86,12 @@ class PlannerSettings:
     """control steps each motion is followed in simulation"""
     margin: int = 6
     """control steps before a loss that do not count as good"""
-    safety: float = 6.0
-    """m of progress that a motion followed to its end outweighs one lost at once"""
-    boldness: float = 0.1
-    """share of what safety and value are worth that is left for a character without caution"""
-    value: float = 0.3
-    """m of progress that a unit of the tracker's value function is worth, where there is a critic"""
+    survival: float = 6.0
     content: float = 5.0
-    """of that value, beyond which more is no better: who stands still is worth most"""
-    climb: float = 1.5
-    """m of progress that a metre up is worth"""
-    idle: float = 0.3
-    """m of progress that a pause costs: it is there for want of anything safer"""
-    drift: float = 0.5
-    """m of progress that a metre between root and reference costs"""
-    off_path: float = 1.0
-    """m of progress that a metre beside the path costs, beyond `corridor`"""
     pit: float = 3.0
-    """m of progress that a metre below all of the path nearby costs, beyond `corridor`: from down there no way leads on"""
     low: float = 3.0
-    """m of progress that a metre nearer to the ground than a crouch costs: who lies may be safe but does not get up"""
     off_map: float = 3.0
-    """m of progress that a metre beyond the edge of the terrain costs"""
-    corridor: float = 0.5
-    """m beside the path, and below standing height over it, that are free"""
+    idle: float = 0.3
     rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(keep=13, steps=3))
     """whole windows are kept and fewer sampler steps taken: plans must be made in real time"""
 
@@ -116,6 +117,8 @@ class Start(NamedTuple):
 
 
 class Request(NamedTuple):
+    """What a round of planning is asked for."""
+
     ground: PathOnTerrain
     leaves: tuple[Branch, ...] = ()
     """to grow from, the best first; none and no start: out of nothing, at the beginning of the path"""
@@ -136,10 +139,13 @@ class Request(NamedTuple):
     """set when the plan is no longer wanted"""
 
     def is_wanted(self) -> bool:
+        """Not given up yet."""
         return not self.given_up.is_set()
 
 
 class Plan(NamedTuple):
+    """What came of it."""
+
     leaves: tuple[Branch, ...]
     """old and new, the best first"""
     scores: tuple[float, ...]
@@ -153,7 +159,17 @@ class Plan(NamedTuple):
 
     @property
     def best(self) -> Branch:
+        """The leaf that is worth most."""
         return self.leaves[0]
+
+    def note(self) -> None:
+        """Write scores and tries down in the branches; for the thread that has the tree."""
+        for leaf, score in zip(self.leaves, self.scores, strict=True):
+            leaf.score = score
+        for parent in self.parents:
+            parent.tries += 1
+        if self.stop is not None:
+            self.stop.has_pause = True
 
 
 class Planner:
@@ -169,13 +185,15 @@ class Planner:
     ) -> None:
         if settings.rollout.keep > generator.settings.future:
             settings = replace(settings, rollout=replace(settings.rollout, keep=generator.settings.future))
-        self.settings = settings
+        self.settings, self.generator = settings, generator
         self._origins = origins(settings)
-        self._alone = RehearsalStage(generator, trained, critic, terrain, 1, settings.rollout)
-        self._stage = RehearsalStage(generator, trained, critic, terrain, settings.candidates, settings.rollout)
+        self._alone, self._stage = (
+            RehearsalStage(Follower(trained, terrain, bodies, threads=2), critic, terrain) for bodies in (1, settings.candidates)
+        )
 
     @torch.no_grad()
     def plan(self, request: Request, random: torch.Generator) -> Plan:
+        """A round: more leaves of the tree, and all of them judged."""
         began = time.perf_counter()
         leaves = list(request.leaves)
         if request.start is not None:
@@ -198,73 +216,94 @@ class Planner:
         score = self._score(request, every)
         tried = Counter(id(parent) for parent in parents)
         score = score - self.settings.fatigue * torch.tensor([float(leaf.tries + tried[id(leaf)]) for leaf in every])
-        order = spread_out(every, score.tolist(), self.settings.kept)
-        leaves, scores = tuple(every[k] for k in order), tuple(float(score[k]) for k in order)
+        values = score.tolist()
+        order = sorted(spread_out(every, values, self.settings.kept), key=lambda k: -values[k])
+        leaves, scores = tuple(every[k] for k in order), tuple(values[k] for k in order)
         return Plan(leaves, scores, tuple(parents), request.stop, time.perf_counter() - began)
 
     def _look_ahead(self, ground: PathOnTerrain, start: Start) -> Branch:
         """What the body does on its own until the plan is due."""
-        trial = self._alone.follow(ground.terrain, start.state, start.reference, max(start.steps, 1), 0, first=start.frame)
-        return _branch(trial, 0, start.steps, first=start.frame)
+        trace = self._go_on(ground, start.state, start.reference, max(start.steps, 1), start.frame)
+        return Branch.of(trace, start.reference, 0, start.steps, first=start.frame)
 
     def _prolonged(self, ground: PathOnTerrain, branch: Branch, steps: int) -> Branch:
         """A branch that goes on after another's record, with the same reference: who stands goes on standing."""
         at = branch.first + branch.end
-        trial = self._alone.follow(ground.terrain, branch.last, branch.reference, steps, steps, first=at)
-        return _branch(trial, 0, steps, "pause", branch, at)
+        trace = self._go_on(ground, branch.last, branch.reference, steps, at)
+        value = self._alone.value(trace, steps)
+        known = 0.0 if value is None else float(value[0])
+        return Branch.of(trace, branch.reference, 0, steps, "pause", branch, at, known)
 
     def _try(self, request: Request, parents: list[Branch], kinds: list[Origin], random: torch.Generator) -> list[Branch]:
         """What became of motions written after the parents, or out of nothing."""
         settings, stage, ground = self.settings, self._stage, request.ground
-        anatomy, count = stage.follower.anatomy, settings.candidates
         if parents:
-            frames = stage.write(ground, parents, kinds, settings.frames, random, request.is_wanted)
-            reference = PlanReference.of(anatomy, frames)
-            states = Snapshot.stack([parent.last for parent in parents])
+            frames = self.write(ground, parents, kinds, settings.frames, random, request.is_wanted)
         else:
-            reference = PlanReference.of(anatomy, stage.begin(ground, count, settings.frames, random))
-            states = stage.follower.start(reference)
-        trial = stage.follow(ground.terrain, states, reference, settings.rehearse, request.commit, request.is_wanted)
+            runner = self._runner(ground, settings.candidates)
+            frames = write_new(runner, settings.frames, random).narrow(0, settings.frames).to(stage.follower.world.device)
+        steps = settings.rehearse
+        tried = stage.rehearse(ground.terrain, parents, frames, steps, SETTLED, FALL, request.is_wanted)
+        value = stage.value(tried.trace, request.commit) if 0 < request.commit <= steps else None
+        values = [0.0] * settings.candidates if value is None else value.tolist()
         if not parents:
-            return [_branch(trial, k, request.commit) for k in range(count)]
-        rows = enumerate(zip(parents, kinds, strict=True))
-        return [_branch(trial, k, self._end(request, trial, k, origin), origin, parent) for k, (parent, origin) in rows]
+            return [tried.branch(k, request.commit, None, values[k]) for k in range(settings.candidates)]
+        ends = [self._end(request, tried.trace, k, kind) for k, kind in enumerate(kinds)]
+        return [tried.branch(k, ends[k], kind, values[k]) for k, kind in enumerate(kinds)]
 
-    def _end(self, request: Request, trial: Rehearsal, row: int, origin: Origin) -> int:
+    def _end(self, request: Request, trace: Trace, row: int, origin: Origin) -> int:
         """Steps of a new branch. Who stands safely stands for all of the rehearsal: there is more time to find a way."""
-        is_steady = int(trial.survived[row]) >= self.settings.rehearse and float(trial.drift[row, -1]) < STEADY
-        stands = origin == "pause" and is_steady
-        return self.settings.rehearse if stands else request.commit
+        is_steady = int(trace.survived[row]) >= self.settings.rehearse and float(trace.drift[row, -1]) < STEADY
+        return self.settings.rehearse if origin == "pause" and is_steady else request.commit
+
+    @torch.no_grad()
+    def write(
+        self,
+        ground: PathOnTerrain,
+        leaves: Sequence[Branch],
+        kinds: Sequence[Origin],
+        frames: int,
+        random: torch.Generator,
+        is_wanted: Callable[[], bool] = is_always_wanted,
+    ) -> FrameState:
+        """A motion [K, frames, ...] after each leaf; frame 0 is the leaf's last."""
+        runner = self._runner(ground, len(leaves))
+        heads = [head_after(leaf, kind, self.generator.character) for leaf, kind in zip(leaves, kinds, strict=True)]
+        for row, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
+            if kind == "pause":
+                runner.paths.points[row] = leaf.last.qpos[:3]
+                runner.paths.length[row] = 0.0
+        paths = runner.paths
+        places = torch.stack([head.past.root_pos[-1, :2] for head in heads]).to(paths.length.device)
+        progress = paths.advance(torch.full_like(paths.length, ground.progress), places, REACH)
+        return write_after(runner, heads, progress, frames, random, is_wanted)
+
+    def _go_on(self, ground: PathOnTerrain, state: Snapshot, reference: PlanReference, steps: int, first: int) -> Trace:
+        """What one body does that follows its reference from a frame on."""
+        return self._alone.follow(ground.terrain, state, reference, steps, first, SETTLED, FALL)
+
+    def _runner(self, ground: PathOnTerrain, count: int) -> PathRunner:
+        bank, path = TerrainBatch.stack([ground.terrain]), PathBatch.stack([ground.path])
+        return PathRunner(self.generator, bank, path, count, self.settings.rollout, use_graph=False)
 
     def _score(self, request: Request, branches: Sequence[Branch]) -> Tensor:
-        """[N], m of progress, higher is better."""
+        """[N], m of progress, higher is better: of each branch where it was still good."""
         settings, ground = self.settings, request.ground
         steps = torch.tensor([branch.recorded for branch in branches])
         survived = torch.tensor([branch.survived for branch in branches])
         good = torch.where(survived >= steps, steps, (survived - settings.margin).clamp_min(0))
         way, taken = _way([_lineage(branch, request.lineages) for branch in branches], good)
-        root = way[:, -1]
         paths = PathBatch.stack([ground.path]).select(torch.zeros_like(good))
-        progress = walk(paths, torch.full_like(paths.length, ground.progress), way)[:, -1]
-        aside = (root - paths.position(progress))[:, :2].norm(dim=-1)
-        off = settings.off_path * (aside - settings.corridor).clamp_min(0)
-        off = off + settings.pit * (_lowest(paths, progress) + STANDING - root[:, 2] - settings.corridor).clamp_min(0)
-        height = root[:, 2] - ground.terrain.height_at(root[:, :2])
-        off = off + settings.low * (STANDING - CROUCH - height).clamp_min(0)
-        low, high = ground.terrain.extent
-        off = off + settings.off_map * torch.maximum(low - root[:, :2], root[:, :2] - high).clamp_min(0).norm(dim=-1)
-        drift = torch.stack([branch.drift[max(int(at) - 1, 0)] for branch, at in zip(branches, good, strict=True)])
-        value = torch.tensor([branch.value for branch in branches]).clamp_max(settings.content)
-        idle = torch.tensor([float(branch.origin == "pause") for branch in branches])
-        price = max(request.caution, settings.boldness)
-        return (
-            worth(paths, progress, root[:, 2], settings.climb)
-            - settings.pace * taken / self._stage.follower.trained.contract.control_hz
-            + price * (settings.safety * survived / steps + settings.value * value)
-            - off
-            - settings.drift * drift
-            - settings.idle * idle
+        ends = FutureEnds(
+            walk(paths, torch.full_like(paths.length, ground.progress), way)[:, -1],
+            way[:, -1],
+            taken / self._stage.follower.fps,
+            survived / steps,
+            torch.stack([branch.drift[max(int(at) - 1, 0)] for branch, at in zip(branches, good, strict=True)]),
+            torch.tensor([branch.value for branch in branches]),
+            torch.tensor([float(branch.origin == "pause") for branch in branches]),
         )
+        return score_futures(ends, paths, ground.terrain, settings, request.caution)
 
 
 def _lineage(branch: Branch, known: Mapping[Branch, list[Branch]]) -> list[Branch]:
@@ -285,12 +324,6 @@ def _way(lineages: Sequence[list[Branch]], good: Tensor) -> tuple[Tensor, Tensor
     return torch.stack([torch.cat([way[:1].expand(most - len(way), 3), way]) for way in ways]), torch.tensor(taken)
 
 
-def _lowest(paths: PathBatch, progress: Tensor) -> Tensor:
-    """[K] m, the lowest level of the paths within `NEARBY` of where bodies are."""
-    around = torch.linspace(-NEARBY, NEARBY, 9)
-    return torch.stack([paths.position(progress + step)[:, 2] for step in around]).amin(0)
-
-
 def origins(settings: PlannerSettings) -> list[Origin]:
     """How each of the motions is written; those that hold their reference come first."""
     count = settings.candidates
@@ -305,31 +338,3 @@ def again(parents: Sequence[Branch], kinds: Sequence[Origin]) -> list[Origin]:
     other: dict[Origin, Origin] = {"held": "plan", "pause": "body"}
     pairs = zip(parents, kinds, strict=False)
     return [other.get(kind, kind) if parent.tries or kind == "pause" else kind for parent, kind in pairs]
-
-
-def spread_out(branches: Sequence[Branch], scores: Sequence[float], count: int) -> list[int]:
-    """Rows of the `count` best, the best first, but no more than half of them of one parent while others have any.
-
-    Safe pauses are kept besides.
-    """
-    order = sorted(range(len(branches)), key=lambda k: -scores[k])
-    most = -(-count // 2)
-    taken: list[int] = []
-    for k in order:
-        if sum(branches[other].parent is branches[k].parent for other in taken) < most:
-            taken.append(k)
-    rest = [k for k in order if k not in taken]
-    chosen = [*taken, *rest][:count]
-    pauses = [k for k in order if k not in chosen and branches[k].origin == "pause" and branches[k].is_safe]
-    return sorted([*chosen, *pauses], key=lambda k: -scores[k])
-
-
-def _branch(
-    trial: Rehearsal, row: int, end: int, origin: Origin | None = None, parent: Branch | None = None, first: int = 0
-) -> Branch:
-    states = trial.states.row(row)
-    survived, value = int(trial.survived[row]), float(trial.value[row])
-    reference = trial.reference.row(row)
-    return Branch(
-        states, trial.error[row], trial.drift[row], reference, first, end, survived, value, origin=origin, parent=parent
-    )

@@ -8,6 +8,8 @@ Paths are those of least effort (`parc.plan.least_effort_route`): a detour is ta
 Where the character falls or gets stuck the cells ahead become dearer, so that it tries another way if there is one.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,15 +24,13 @@ from parc.path.navigation_graph import Cell, NavigationGraph
 from parc.path.path_batch import PathBatch
 from parc.path.path_planning import PlanSettings
 from parc.path.terrain_path import TerrainPath
-from parc.plan.least_effort_route import RouteSettings, cell_under, plan_route
-from parc.plan.path_progress import STANDING
+from parc.plan.least_effort_route import BLOCKED_AHEAD, RouteSettings, cell_under, cells_ahead, plan_route
+from parc.plan.path_progress import STANDING, levels_near
 from parc.terrain.terrain import Terrain
 
 Wish = Literal["stay", "goal", "line", "direction"]
 HEADWAY = 0.1
 """m along the path from one plan to the next that count as headway"""
-NEARBY = 0.8
-"""m of the path before and behind a character whose heights it may be at"""
 AIR = 0.3
 """m above the ground at which a path jumps"""
 SAME_WAY = 0.97
@@ -39,6 +39,8 @@ SAME_WAY = 0.97
 
 @dataclass(frozen=True)
 class SteerSettings:
+    """When a path is left, and what a way costs."""
+
     off_path: float = 0.9
     """m beside, above or below the path at which a new one is planned"""
     key_reach: float = 3.5
@@ -51,7 +53,7 @@ class SteerSettings:
     """plans more, after which it has no caution left"""
     detour_after: int = 12
     """plans in a row without headway after which another way is tried"""
-    blocked_ahead: float = 1.2
+    blocked_ahead: float = BLOCKED_AHEAD
     """m of the path beyond a place of failure that become dearer"""
     clearance: float = 0.3
     """cost of a cell beside a wall or a drop; a step on flat ground costs 0.16"""
@@ -76,7 +78,7 @@ class Steering:
         self._progress = torch.zeros(1)
         self._ground: Terrain | None = None
         self._stale = self._waited = 0
-        self._blocked: dict[Cell, float] = {}
+        self._blocked: Counter[Cell] = Counter()
         self._graph: tuple[Terrain, NavigationGraph] | None = None
 
     @property
@@ -97,6 +99,7 @@ class Steering:
         return 1.0 - min(max((self._waited - self.settings.patience) / self.settings.dares, 0.0), 1.0)
 
     def stay(self) -> None:
+        """Nothing is asked for."""
         self._wish_for("stay")
 
     def to_goal(self, terrain: Terrain, here: Tensor, goal: Tensor) -> TerrainPath:
@@ -160,18 +163,14 @@ class Steering:
         assert self._along is not None
         if height is None:
             return 0.0
-        near = self._progress + torch.linspace(-NEARBY, NEARBY, 9)
-        levels = torch.stack([self._along.position(at[None])[0, 2] for at in near]) + STANDING
+        levels = levels_near(self._along, self._progress) + STANDING
         return max(float(levels.min()) - height, height - float(levels.max()), 0.0)
 
     def block(self, terrain: Terrain) -> None:
         """The way just ahead turned out to be hard: the next path shuns it."""
         if self.wish != "goal" or self._path is None:
             return
-        arc, at = self._path.arc_length, float(self._progress)
-        for node in self._path.nodes[(arc > at) & (arc <= at + self.settings.blocked_ahead)]:
-            cell = cell_under(terrain, node[:2])
-            self._blocked[cell] = self._blocked.get(cell, 0.0) + 1.0
+        self._blocked.update(cells_ahead(terrain, self._path, float(self._progress), self.settings.blocked_ahead))
 
     def has_arrived(self, here: Tensor) -> bool:
         """Whether feet here [2] (or [3]: with their height) are near enough to the goal, not just passing it early on a line."""
@@ -207,7 +206,7 @@ class Steering:
 
     def _wish_for(self, wish: Wish) -> None:
         self.wish, self._line, self._path, self._along = wish, None, None, None
-        self._stale, self._waited, self._blocked = 0, 0, {}
+        self._stale, self._waited, self._blocked = 0, 0, Counter()
         self._progress = torch.zeros(1)
 
     def _take(self, terrain: Terrain, path: TerrainPath) -> None:
@@ -215,7 +214,7 @@ class Steering:
         self._progress = torch.zeros(1)
         self._stale = 0
 
-    def _planned(self, terrain: Terrain, here: Tensor, goal: Tensor, blocked: dict[Cell, float]) -> TerrainPath:
+    def _planned(self, terrain: Terrain, here: Tensor, goal: Tensor, blocked: Mapping[Cell, float]) -> TerrainPath:
         """The way of least effort that shuns `blocked` cells."""
         if not bool(terrain.contains(goal)):
             raise PathError(f"the goal ({goal[0]:.1f}, {goal[1]:.1f}) m is off the terrain")

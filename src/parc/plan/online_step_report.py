@@ -50,6 +50,13 @@ class DriveStatistics:
     plan_seconds: list[float] = field(default_factory=list)
     """s each plan took"""
 
+    def count(self, is_safe: bool, is_continued: bool, seconds: float) -> None:
+        """A plan that took so many seconds."""
+        self.plans += 1
+        self.safe_plans += is_safe
+        self.continued_plans += is_continued
+        self.plan_seconds.append(seconds)
+
     def latency(self, quantile: float) -> float:
         """s, of making a plan."""
         return float(torch.tensor(self.plan_seconds).quantile(quantile)) if self.plan_seconds else float("nan")

@@ -7,7 +7,6 @@ reached without a fall. A character that falls is put back and goes on until its
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -32,6 +31,8 @@ from parc.track.learn.policy import TrainedActor
 
 @dataclass(frozen=True)
 class TrialSettings:
+    """How far the goal is, and how much time there is."""
+
     distance: float = 5.0
     """m, least distance of the goal from the start in the plane"""
     seconds: float = 20.0
@@ -53,6 +54,8 @@ NEAR = 1.0
 
 
 class TrialGround(NamedTuple):
+    """Where a trial takes place."""
+
     terrain: Terrain
     start: Tensor
     """[2]"""
@@ -64,6 +67,8 @@ class TrialGround(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialResult:
+    """What became of the character."""
+
     index: int
     reached: bool
     """without a fall"""
@@ -182,29 +187,8 @@ def trouble_at(path: TerrainPath, xy: Tensor) -> Trouble:
     return "climb" if up >= down else "drop"
 
 
-def run_trials(
-    generator: Generator,
-    trained: TrainedActor,
-    count: int = 20,
-    seed: int = 0,
-    settings: TrialSettings = TrialSettings(),
-    threaded: bool = True,
-    on_result: Callable[[TrialResult], object] | None = None,
-    critic: Critic | None = None,
-) -> dict[str, Any]:
-    """The whole protocol; shares and means over the terrains, and each of them under `trials`."""
-    if count < 1:
-        raise SettingsError(f"{count} terrains were asked for, expected at least 1")
-    results = []
-    for index in range(count):
-        result, _ = run_trial(generator, trained, index, seed, settings, threaded, critic)
-        results.append(result)
-        if on_result is not None:
-            on_result(result)
-    return summary(results)
-
-
 def summary(results: list[TrialResult]) -> dict[str, Any]:
+    """Shares and means over the terrains, and each of them under `trials`."""
     latency = np.array([s for r in results for s in r.plan_seconds])
     simulated = sum(r.seconds for r in results)
     plans = sum(r.plans for r in results)

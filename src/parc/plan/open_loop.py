@@ -20,17 +20,17 @@ from parc.metrics.clip_batch import ClipBatch
 from parc.motion.frame_state import FrameState
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
+from parc.plan.future_tree import Branch
 from parc.plan.offline_retries import SearchResult
-from parc.plan.offline_search import Node
 from parc.plan.path_progress import at_goal, walk
+from parc.plan.rehearsal_stage import RehearsalStage
 from parc.terrain.terrain import Terrain
-from parc.track.follow.follower import Follower
-from parc.track.follow.plan_reference import PlanReference
-from parc.track.follow.trace import Snapshot
 
 
 @dataclass(frozen=True)
 class PlainSettings:
+    """The paper's way."""
+
     candidates: int = 16
     """motions of which the best is tracked"""
     rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(seconds=20.0))
@@ -45,7 +45,7 @@ class PlainSettings:
 
 def run_plain(
     generator: Generator,
-    follower: Follower,
+    stage: RehearsalStage,
     terrain: Terrain,
     path: TerrainPath,
     settings: PlainSettings,
@@ -53,15 +53,15 @@ def run_plain(
     tries: int,
     on_round: Callable[[int, int, float], object] | None = None,
 ) -> SearchResult:
-    """`follower` has one world."""
-    best: Node | None = None
+    """`stage` has one body."""
+    best: Branch | None = None
     began, simulated, survival, attempt = time.monotonic(), 0, 0.0, 0
     while attempt < tries and (attempt == 0 or time.monotonic() - began < settings.seconds):
         attempt += 1
         seed = int(torch.randint(2**31, (), generator=random, device=random.device))
-        node, reached, steps, share = _attempt(generator, follower, terrain, path, settings, seed)
+        body, reached, steps, share = _attempt(generator, stage, terrain, path, settings, seed)
         simulated, survival = simulated + steps, survival + share
-        best = node if best is None or reached or node.progress > best.progress else best
+        best = body if best is None or reached or body.progress > best.progress else best
         if on_round is not None:
             on_round(attempt, attempt, path.length - best.progress)
         if reached:
@@ -71,8 +71,8 @@ def run_plain(
 
 
 def _attempt(
-    generator: Generator, follower: Follower, terrain: Terrain, path: TerrainPath, settings: PlainSettings, seed: int
-) -> tuple[Node, bool, int, float]:
+    generator: Generator, stage: RehearsalStage, terrain: Terrain, path: TerrainPath, settings: PlainSettings, seed: int
+) -> tuple[Branch, bool, int, float]:
     character, device = generator.character, generator.device
     rollouts = roll_out(generator, [terrain], [path], settings.candidates, settings.rollout, seed)
     clips = [Clip(f"{k}", motion, terrain, path) for k, motion in enumerate(rollouts.motions())]
@@ -81,22 +81,12 @@ def _attempt(
     clip = clips[row]
     if settings.optimise is not None:
         (clip,) = optimise([clip], character, settings.optimise, device)
-    frames = FrameState(*(part.unsqueeze(0).to(device) for part in FrameState.of_motion(clip.motion)))
-    reference = PlanReference.of(follower.anatomy, frames)
-    steps = max(reference.length - 1, 1)
-    stretch = follower.run(follower.start(reference), reference, steps)
+    frames = FrameState.stack([FrameState.of_motion(clip.motion)]).to(device)
+    steps = max(len(clip.motion) - 1, 1)
+    tried = stage.rehearse(terrain, [], frames, steps)
+    trace = tried.trace
     along = PathBatch.stack([path], device=device)
-    walked = walk(along, along.start(), stretch.root_pos)
-    good = int(stretch.survived[0])
-    there = at_goal(along, stretch.root_pos, walked, settings.radius)[0, : good + 1]
-    span = slice(0, good + 1)
-    node = Node(
-        None,
-        Snapshot(*(part[0, span] for part in stretch.states)),
-        stretch.targets[0, :good],
-        FrameState(*(part[0, span] for part in frames)),
-        FrameState(*(part[0, good:] for part in frames)),
-        float(walked[0, good]),
-        good,
-    )
-    return node, bool(there.any()), steps, good / steps
+    walked = walk(along, along.start(), trace.root_pos)
+    good = int(trace.survived[0])
+    there = at_goal(along, trace.root_pos, walked, settings.radius)[0, : good + 1]
+    return tried.branch(0, good, progress=float(walked[0, good])), bool(there.any()), steps, good / steps

@@ -28,6 +28,8 @@ REACH = 0.6
 """m of path ahead of a body that begins to climb"""
 CROUCH = 0.3
 """m below standing that cost nothing"""
+NEARBY = 0.8
+"""m of the path before and behind a character whose heights it may be at"""
 
 
 def walk(paths: PathBatch, progress: Tensor, roots: Tensor) -> Tensor:
@@ -55,6 +57,17 @@ def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float) -> Tensor
     above = root_z - STANDING - here
     height = torch.where(above > 0, torch.minimum(above, ahead), (above + CROUCH).clamp_max(0))
     return arc + climb * (climbed + height)
+
+
+def levels_near(paths: PathBatch, progress: Tensor) -> Tensor:
+    """[9, B] m, levels of the paths within `NEARBY` of where bodies are."""
+    around = torch.linspace(-NEARBY, NEARBY, 9, device=progress.device)
+    return torch.stack([paths.position(progress + step)[:, 2] for step in around])
+
+
+def lowest_near(paths: PathBatch, progress: Tensor) -> Tensor:
+    """[B] m, the lowest of these levels."""
+    return levels_near(paths, progress).amin(0)
 
 
 def at_goal(paths: PathBatch, root_pos: Tensor, walked: Tensor, radius: float) -> Tensor:

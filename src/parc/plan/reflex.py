@@ -33,6 +33,7 @@ from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.physics.choose_engine import make_world
 from parc.plan.path_progress import at_goal, walk, worth
+from parc.plan.plan_writing import write_windows
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.observation import BodyState
@@ -118,6 +119,11 @@ class Crossings:
     def runs(self) -> Tensor:
         """[N] bool, not over."""
         return self.outcome == RUNNING
+
+    @property
+    def limits(self) -> Tensor:
+        """[N] control steps after which who is not there yet is late."""
+        return self._limit
 
     def begin(self, mask: Tensor, case: Tensor, progress: Tensor, root_z: Tensor) -> None:
         """Bodies where mask [N] is true begin on path `case` [N] at `progress` [N] m with roots at heights [N]."""
@@ -226,9 +232,7 @@ class PlanWriter:
         runner = self._aimed(self._seen_by(world), paths, each)
         runner.reset(past, self._random)
         runner.progress.copy_(progress)
-        windows = [FrameState(*(part.clone() for part in runner.step(self._random))) for _ in range(self.settings.windows)]
-        parts = [past.narrow(1, 1), *windows]
-        plans = FrameState(*(torch.cat(frames, 1) for frames in zip(*parts, strict=True)))
+        plans = write_windows(runner, self.settings.length - 1, self._random, first=past.narrow(1, 1))
         bodies.reference.write(strip, 0, self._best(world, plans) if each > 1 else plans)
         bodies.frame.index_fill_(0, world, 0)
 
@@ -344,11 +348,13 @@ class Reflex:
             self._plan(group)
         self.bodies.observe()
 
+    @torch.no_grad()
     def push(self, who: Tensor, velocity: Tensor) -> None:
-        """A sudden change [N, 3] of the velocity of bodies where `who` [N] is true, m/s."""
+        """A sudden change [N, 3] of the velocity of bodies where `who` [N] is true, m/s; the tracker sees it at once."""
         states = self.bodies.snapshots()
         qvel = torch.cat([states.qvel[:, :3] + velocity, states.qvel[:, 3:]], -1)
         self.bodies.restore(states._replace(qvel=qvel), who)
+        self.bodies.observe()
 
     @torch.no_grad()
     def step(self, act: Callable[[Tensor], Tensor] | None = None) -> None:

@@ -18,6 +18,8 @@ from parc.track.learn.policy import TrainedActor
 
 
 class Critic:
+    """V of observations."""
+
     def __init__(self, trained: TrainedActor, flat: Tensor) -> None:
         """`flat`: all parameters of the value network one after the other, as `parc train-tracker` writes them."""
         shape, actor = trained.settings.policy, trained.actor
@@ -33,6 +35,7 @@ class Critic:
 
     @classmethod
     def load(cls, path: Path | str, trained: TrainedActor) -> "Critic":
+        """From a file, which must be of the tracker's character."""
         tensors, meta = load_checkpoint(path)
         if meta.get("character") != trained.character.fingerprint or "critic" not in tensors:
             raise FormatError(f"{path} holds no critic for character '{trained.character.name}'")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import ndimage, spatial
 
 from parc.mocap.contact.clip_supports import Footing
+from parc.mocap.subject.body_landmarks import turned_xy
 from parc.vary.variation_ranges import Variation
 
 Array = NDArray[np.float64]
@@ -33,6 +34,8 @@ _EVERY = 3
 
 @dataclass(frozen=True, eq=False)
 class BentRoute:
+    """The way of before, and what it becomes."""
+
     before: Array
     """[T, 2] the way, smoothed, m"""
     after: Array
@@ -48,7 +51,8 @@ class BentRoute:
     def of(
         cls, root: Array, footing: Footing, variation: Variation, fps: float, leap: tuple[tuple[int, int], Array] | None = None
     ) -> "BentRoute":
-        """`leap` is a flight and the way [2] it goes farther."""
+        """The way of a variation; `leap` is a flight and the way [2] it goes farther."""
+        # the turn of every frame, at its bend if it has one
         before = ndimage.gaussian_filter1d(root[:, :2], _SMOOTH * fps, axis=0, mode="nearest")
         turn = np.full(len(root), variation.yaw)
         if variation.bend:
@@ -56,9 +60,11 @@ class BentRoute:
             if at is not None:
                 u = np.clip((np.arange(len(root)) - at) / (_TURNING * fps) + 0.5, 0, 1)
                 turn = turn + variation.bend * u * u * (3 - 2 * u)
+
+        # the way: its steps stretched and turned, and what a leap adds
         stretch = np.array(variation.stretch)
         steps = np.diff(before, axis=0) * stretch
-        steps = turned(steps, 0.5 * (turn[1:] + turn[:-1]))
+        steps = turned_xy(steps, 0.5 * (turn[1:] + turn[:-1]))
         after = before[:1] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
         smooth = np.zeros_like(after)
         if leap is not None:
@@ -67,19 +73,19 @@ class BentRoute:
             rate = np.clip(1 - np.maximum(a - frame, frame - b) / push, 0, 1)
             share = np.cumsum(rate) / rate.sum()
             there = (frame >= (a + b) // 2).astype(float)
-            after = after + there[:, None] * turned(way, turn[a])
-            smooth = (share - there)[:, None] * turned(way, turn[a])
+            after = after + there[:, None] * turned_xy(way, turn[a])
+            smooth = (share - there)[:, None] * turned_xy(way, turn[a])
         return cls(before, after, turn, stretch, smooth)
 
     def place(self, xy: Array, frame: NDArray[np.int64]) -> Array:
         """Where places [..., 2] of frames [...] go."""
-        return self.after[frame] + turned(self.stretch * (xy - self.before[frame]), self.turn[frame])
+        return self.after[frame] + turned_xy(self.stretch * (xy - self.before[frame]), self.turn[frame])
 
     def body(self, pos: Array) -> Array:
         """Positions [T, ..., 3] of the body, turned about the way, not stretched."""
         middle = (1,) * (pos.ndim - 2)
         away = pos[..., :2] - self.before.reshape(-1, *middle, 2)
-        moved = (self.after + self.leap).reshape(-1, *middle, 2) + turned(away, self.turn.reshape(-1, *middle))
+        moved = (self.after + self.leap).reshape(-1, *middle, 2) + turned_xy(away, self.turn.reshape(-1, *middle))
         return np.concatenate([moved, pos[..., 2:]], -1)
 
     def origins(self, contacts: Array, frames: NDArray[np.int64], xy: Array) -> tuple[Array, NDArray[np.int64]]:
@@ -88,7 +94,7 @@ class BentRoute:
         rows = np.concatenate([np.arange(0, len(self.after), _EVERY), frames])
         known = np.concatenate([self.after[::_EVERY], contacts.reshape(-1, 2)])
         row = rows[spatial.cKDTree(known).query(xy)[1]]
-        return self.before[row] + turned(xy - self.after[row], -self.turn[row]) / self.stretch, row
+        return self.before[row] + turned_xy(xy - self.after[row], -self.turn[row]) / self.stretch, row
 
 
 def bend_frame(footing: Footing, frames: int, share: float, fps: float) -> int | None:
@@ -110,9 +116,3 @@ def bend_frame(footing: Footing, frames: int, share: float, fps: float) -> int |
     bad[:reach] = bad[frames - reach :] = True
     allowed = np.nonzero(~ndimage.binary_dilation(bad, iterations=reach // 2))[0]
     return int(allowed[min(int(share * len(allowed)), len(allowed) - 1)]) if len(allowed) else None
-
-
-def turned(xy: Array, angle: Array) -> Array:
-    c, s = np.cos(angle), np.sin(angle)
-    x, y = xy[..., 0], xy[..., 1]
-    return np.stack([c * x - s * y, s * x + c * y], -1)

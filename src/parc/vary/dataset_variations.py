@@ -40,6 +40,8 @@ from parc.vary.vary_clips import VarySettings, carry_well, fit_carried
 
 @dataclass(frozen=True)
 class VarySetSettings:
+    """Of the variations of a whole data set."""
+
     vary: VarySettings = field(default_factory=VarySettings)
     limits: MocapLimits = field(default_factory=MocapLimits)
     workers: int = 0

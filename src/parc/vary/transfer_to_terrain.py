@@ -13,26 +13,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.inertia import centre_of_mass
 from parc.dataset.clip import Clip
+from parc.fit.held_parts import SIDES
 from parc.mocap.contact.clip_supports import Footing, retimed_supports
-from parc.mocap.contact.find_contacts import Contacts
 from parc.mocap.contact.support_levels import Held, Supports
-from parc.mocap.read.joint_naming import SIDES
-from parc.mocap.subject.body_landmarks import Landmarks
+from parc.mocap.subject.body_landmarks import Landmarks, turned_xy
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.closed_form_pose import StartPose
 from parc.mocap.subject.human_anatomy import Anatomy
-from parc.mocap.terrain.shift_contacts import WarpSettings, filled
-from parc.mocap.terrain.snap_footholds import FootingSettings, settle
+from parc.mocap.terrain.shift_contacts import WarpSettings, follow_contacts, limb_tracks, shift_of_place
+from parc.mocap.terrain.snap_footholds import FootingSettings, heights_under, settle
 from parc.motion.motion import Motion
 from parc.motion.motion_edits import sample
 from parc.terrain.terrain import Terrain
-from parc.vary.bent_route import BentRoute, turned
+from parc.vary.bent_route import BentRoute
 from parc.vary.retime_flights import ballistic_shift, flight_factor, new_times
 from parc.vary.variation_ranges import Variation
 from parc.vary.varied_terrain import Footholds, GroundSettings, varied_ground
@@ -51,6 +49,8 @@ _HURDLE = 0.1
 
 @dataclass(frozen=True)
 class CarrySettings:
+    """Of the parts of a transfer."""
+
     ground: GroundSettings = GroundSettings()
     footing: FootingSettings = FootingSettings()
     warp: WarpSettings = WarpSettings()
@@ -76,10 +76,12 @@ class Carried:
 
     @property
     def fitted(self) -> Fitted:
+        """The goals as a take in the character's size."""
         return Fitted(self.goals, 0.0, 1.0)
 
     @property
     def start(self) -> StartPose:
+        """The poses to begin with."""
         m = self.motion
         return StartPose(m.root_pos, m.root_rot, m.joint_rot, torch.as_tensor(self.turns))
 
@@ -87,7 +89,10 @@ class Carried:
 def carry(
     clip: Clip, footing: Footing, variation: Variation, character: Character, settings: CarrySettings = CarrySettings()
 ) -> Carried:
+    """The four steps above."""
     anatomy = Anatomy.of(character)
+
+    # what the clip gives no occasion for is left out
     chosen = footing.long_flight(variation.flight, clip.motion.fps)
     if chosen is not None or not variation.leap:
         variation = replace(variation, leap=0.0)
@@ -98,6 +103,8 @@ def carry(
     places = terrace_frames(footing, _busy(clip, anatomy), clip.motion.fps)
     if not places:
         variation = replace(variation, terraces=())
+
+    # flights take their time, the body its way, contacts their places on cells
     lift = _lift(footing, variation, chosen) + terrace_lift(len(clip.motion), places, variation.terraces)
     motion, footing, lift = _retimed(clip, footing, variation, lift)
     pose = motion.body_poses(character)
@@ -110,19 +117,24 @@ def carry(
     raised = lift - _pit(footing, variation, chosen)
     terrain = varied_ground(clip.terrain, route, variation, ground, footholds, raised, settings.ground)
     shifts = settle(footholds.supports, terrain, settings.footing)
-    supports = _moved(footholds.supports, shifts)
+    supports = footholds.supports.shifted(shifts)
+
+    # limbs follow their contacts, the trunk the limbs; in flight the centre of mass falls
     body = route.body(pos)
-    limbs = _limb_tracks(footing.supports, footholds, supports, route, pos, body, anatomy)
-    trunk, offsets = _trunk(limbs, _lying(clip, motion, variation, ground, lift), settings.warp, motion.fps)
+    tracks = limb_tracks(footing.supports, _limb_shifts(footing.supports, footholds, supports, route, pos, body, anatomy), 4)
+    trunk, ends = follow_contacts(*tracks, settings.warp, motion.fps, _lying(clip, motion, variation, ground, lift))
     mass = centre_of_mass(character, pose)[:, 2].double().numpy() + trunk[:, 2]
     falling, pushing = ballistic_shift(mass, list(footing.flights), motion.fps)
     trunk[:, 2] += pushing
-    for key in offsets:
-        offsets[key][:, 2] += falling
-    goals = _goals(body, trunk, offsets, anatomy, motion.fps, clip.name)
+    for end in ends.values():
+        end[:, 2] += falling
+    joints = [joint for limb in anatomy.limbs for joint in limb]
+    at = {joint: body[:, anatomy.body[joint]] + shift_of_place(joint, trunk, ends) for joint in joints}
+
+    # bodies turn with the way, feet with the ground they stand on
     yaw = np.tile(route.turn[:, None], (1, len(character)))
     for side in SIDES:
-        yaw[:, anatomy.body[f"{side}_ankle"]] += offsets[side, "foot"][:, 3]
+        yaw[:, anatomy.body[f"{side}_ankle"]] += ends[side, "foot"][:, 3]
     turn = rotation.from_yaw(torch.as_tensor(yaw).float())
     turns = rotation.to_matrix(rotation.multiply(turn, pose.rot)).numpy()
     start = replace(
@@ -133,12 +145,13 @@ def carry(
     flying = np.zeros(len(motion), bool)
     for a, b in footing.flights:
         flying[a:b] = True
+    goals = Landmarks(clip.name, at, motion.fps)
     return Carried(variation, start, goals, turns, supports, terrain, flying, _conflict(supports, terrain, settings.footing))
 
 
 def _lift(footing: Footing, variation: Variation, chosen: int | None) -> Array:
     """[T] m by which the ground is raised after the chosen flight."""
-    lift = np.zeros(footing.supports.contacts.frames)
+    lift = np.zeros(footing.supports.frames)
     if chosen is not None:
         a, b = footing.flights[chosen]
         lift[(a + b) // 2 :] = variation.lift
@@ -147,7 +160,7 @@ def _lift(footing: Footing, variation: Variation, chosen: int | None) -> Array:
 
 def _pit(footing: Footing, variation: Variation, chosen: int | None) -> Array:
     """[T] m by which the ground under the middle of the chosen flight is lowered."""
-    depth = np.zeros(footing.supports.contacts.frames)
+    depth = np.zeros(footing.supports.frames)
     if chosen is not None and variation.pit:
         a, b = footing.flights[chosen]
         edge = round(0.25 * (b - a))
@@ -167,7 +180,7 @@ def _leap(motion: Motion, footing: Footing, variation: Variation, chosen: int | 
 def _busy(clip: Clip, anatomy: Anatomy) -> NDArray[np.bool_]:
     """[T] whether something else than a foot touches."""
     others = clip.motion.contacts.clone()
-    others[:, [anatomy.body[f"{side}_ankle"] for side in SIDES]] = 0
+    others[:, anatomy.feet] = 0
     return (others > 0.5).any(1).numpy()
 
 
@@ -213,99 +226,32 @@ def _footholds(supports: Supports, route: BentRoute, variation: Variation, groun
         centre = e.centre[:2]
         place = route.place(centre, np.array(frame))
         level = float(variation.height(np.array(h.level), ground) + lift[frame])
-        xy = place + turned(e.points[..., :2] - centre, route.turn[frame])
+        xy = place + turned_xy(e.points[..., :2] - centre, route.turn[frame])
         z = e.points[..., 2:] + (level - h.level)
         held.append(Held(e.moved(np.concatenate([xy, z], -1)), level))
         frames.append(frame)
-    levels = tuple(sorted({h.level for h in held}))
-    moved = Supports(Contacts(supports.contacts.frames, tuple(h.event for h in held)), tuple(held), levels)
-    return Footholds(moved, np.array(frames, dtype=np.int64))
+    return Footholds(Supports.of(supports.frames, held), np.array(frames, dtype=np.int64))
 
 
-def _moved(supports: Supports, shifts: list[Array]) -> Supports:
-    held = tuple(Held(h.event.moved(h.event.points + s), h.level) for h, s in zip(supports.held, shifts, strict=True))
-    return Supports(Contacts(supports.contacts.frames, tuple(h.event for h in held)), held, supports.levels)
-
-
-Limbs = dict[tuple[str, str], tuple[Array, NDArray[np.bool_]]]
-
-
-def _limb_tracks(
+def _limb_shifts(
     before: Supports, footholds: Footholds, after: Supports, route: BentRoute, pos: Array, body: Array, anatomy: Anatomy
-) -> Limbs:
-    """For each limb how far its end is from where the body takes it, x, y, z and heading [T, 4], and where it touches [T]."""
-    limbs: Limbs = {}
-    for side in SIDES:
-        for limb, place in (("foot", "ankle"), ("hand", "wrist")):
-            end = anatomy.body[f"{side}_{place}"]
-            total, count = np.zeros((len(pos), 4)), np.zeros(len(pos))
-            for old, new, frame in zip(before.held, after.held, footholds.frame, strict=True):
-                e = old.event
-                if e.side != side or (e.part == "hand") != (limb == "hand"):
-                    continue
-                span = slice(e.start, e.stop)
-                angle = route.turn[frame]
-                xy = new.event.centre[:2] + turned(pos[span, end, :2] - e.centre[:2], angle)
-                lift = new.event.height - e.height
-                total[span, :2] += xy - body[span, end, :2]
-                total[span, 2] += lift
-                total[span, 3] += angle - route.turn[span]
-                count[span] += 1
-            touching = count > 0
-            limbs[side, limb] = (filled(total / np.maximum(count, 1)[:, None], touching), touching)
-    return limbs
+) -> list[Array]:
+    """For each contact how far its limb's end is from where the body takes it: x, y, z and heading [F, 4]."""
+    shifts = []
+    for old, new, frame in zip(before.held, after.held, footholds.frame, strict=True):
+        e = old.event
+        end = anatomy.body[f"{e.side}_{'wrist' if e.part == 'hand' else 'ankle'}"]
+        span, angle = slice(e.start, e.stop), route.turn[frame]
+        xy = new.event.centre[:2] + turned_xy(pos[span, end, :2] - e.centre[:2], angle) - body[span, end, :2]
+        lift = np.full(e.stop - e.start, new.event.height - e.height)
+        shifts.append(np.column_stack([xy, lift, angle - route.turn[span]]))
+    return shifts
 
 
 def _lying(clip: Clip, motion: Motion, variation: Variation, ground: float, lift: Array) -> tuple[Array, NDArray[np.bool_]]:
     """How far the ground under the root goes up [T], and where something touches it [T], be it the back in a roll."""
-    under = clip.terrain.height_at(motion.root_pos[:, :2]).double().numpy()
+    under = heights_under(clip.terrain, motion.root_pos[:, :2])
     return variation.height(under, ground) - under + lift, (motion.contacts > 0.5).any(1).numpy()
-
-
-def _trunk(
-    limbs: Limbs, lying: tuple[Array, NDArray[np.bool_]], settings: WarpSettings, fps: float
-) -> tuple[Array, dict[tuple[str, str], Array]]:
-    """What the trunk is moved by [T, 3], besides its way, and the limbs' ends [T, 4].
-
-    It follows the limbs that are held; while only other bodies touch, the ground under it.
-    """
-    frames = len(next(iter(limbs.values()))[0])
-    total, weight = np.zeros((frames, 3)), np.full((frames, 1), 1e-6)
-    for (_, limb), (track, touching) in limbs.items():
-        w = (1.0 if limb == "foot" else settings.hand_share) * touching[:, None]
-        total, weight = total + w * track[:, :3], weight + w
-    held = weight[:, 0] > 0.01
-    alone = lying[1] & ~held
-    total[alone, 2], weight[alone] = lying[0][alone], 1.0
-    trunk = filled(total / weight, held | alone, eased=False)
-    trunk = ndimage.gaussian_filter1d(trunk, settings.trunk_smoothing * fps, axis=0, mode="nearest")
-    with_heading = np.concatenate([trunk, np.zeros((frames, 1))], -1)
-    offsets = {}
-    for (side, limb), (track, touching) in limbs.items():
-        if not touching.any():
-            offsets[side, limb] = with_heading.copy()
-        elif limb == "hand":
-            away = ndimage.distance_transform_edt(~touching) / fps if not touching.all() else np.zeros(frames)
-            share = np.clip(away / settings.hand_memory, 0, 1)[:, None]
-            offsets[side, limb] = (1 - share) * track + share * with_heading
-        else:
-            offsets[side, limb] = track.copy()
-    return trunk, offsets
-
-
-def _goals(
-    body: Array, trunk: Array, offsets: dict[tuple[str, str], Array], anatomy: Anatomy, fps: float, name: str
-) -> Landmarks:
-    at = {}
-    for side in SIDES:
-        foot, hand = (offsets[side, limb][:, :3] for limb in ("foot", "hand"))
-        moves = {
-            "hip": trunk, "knee": 0.5 * (foot + trunk), "ankle": foot,
-            "shoulder": trunk, "elbow": 0.5 * (hand + trunk), "wrist": hand,
-        }  # fmt: skip
-        for place, move in moves.items():
-            at[f"{side}_{place}"] = body[:, anatomy.body[f"{side}_{place}"]] + move
-    return Landmarks(name, at, fps, name)
 
 
 def _conflict(supports: Supports, terrain: Terrain, settings: FootingSettings) -> float:
@@ -316,7 +262,7 @@ def _conflict(supports: Supports, terrain: Terrain, settings: FootingSettings) -
     for h in supports.held:
         frames = h.event.stop - h.event.start
         points = np.concatenate([h.event.centre[None, :2], np.median(h.event.points, axis=0)[:, :2]])
-        above = terrain.height_at(torch.as_tensor(points).float()).double().numpy() - h.level
+        above = heights_under(terrain, points) - h.level
         wrong += frames * bool(abs(above[0]) > settings.same or above.max() > settings.same)
         total += frames
     return 100 * wrong / total

@@ -28,6 +28,8 @@ _QUARTER = 0.5 * np.pi
 
 @dataclass(frozen=True)
 class Variation:
+    """One variation of one clip."""
+
     rise: float = 1.0
     """factor of heights above the lowest level"""
     levels: Mapping[float, float] | None = None
@@ -109,6 +111,8 @@ class Variation:
 
 @dataclass(frozen=True)
 class VariationRanges:
+    """What variations are drawn from."""
+
     rise: tuple[float, float] = (0.5, 2.5)
     """least and greatest factor of heights; the greatest only where `highest_rise` allows"""
     stretch: tuple[float, float] = (0.85, 1.25)
@@ -146,6 +150,7 @@ class VariationRanges:
 def random_variation(
     generator: np.random.Generator, ranges: VariationRanges = VariationRanges(), highest_rise: float = np.inf
 ) -> Variation:
+    """One of them; heights grow by `highest_rise` at most."""
     low, high = ranges.rise
     high = max(min(high, highest_rise), min(1.0, high), low)
     quarters = _QUARTER * int(generator.integers(-1, 3))

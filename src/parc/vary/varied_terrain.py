@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import spatial
 
 from parc.mocap.contact.support_levels import Supports
+from parc.mocap.terrain.snap_footholds import heights_under
 from parc.terrain.terrain import Terrain
 from parc.vary.bent_route import BentRoute
 from parc.vary.variation_ranges import Variation
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class GroundSettings:
+    """How cells are laid under contacts."""
+
     phases: int = 4
     """grid phases tried along each axis"""
     same: float = 0.03
@@ -47,11 +50,8 @@ class Footholds:
 
     @property
     def levels(self) -> Array:
+        """[E] m"""
         return np.array([h.level for h in self.supports.held])
-
-    @property
-    def centres(self) -> Array:
-        return np.array([h.event.centre[:2] for h in self.supports.held]).reshape(-1, 2)
 
     def weights(self, hand: float) -> Array:
         """Frames, hands counting less."""
@@ -67,18 +67,19 @@ def varied_ground(
     lift: Array,
     settings: GroundSettings = GroundSettings(),
 ) -> Terrain:
-    """`lift` [T] is what the ground that belongs to each frame is raised by, m."""
+    """The terrain of a variation; `lift` [T] is what the ground that belongs to each frame is raised by, m."""
     low, high = _extent(terrain, route)
     cell = terrain.cell
     points, own = footholds.points()
     levels, weights = footholds.levels, footholds.weights(settings.hand_weight)
-    centres = footholds.centres
+    centres = footholds.supports.centres[:, :2]
 
     def heights(xy: Array) -> Array:
         before, frame = route.origins(centres, footholds.frame, xy)
-        old = terrain.height_at(torch.as_tensor(before).float()).double().numpy()
+        old = heights_under(terrain, before)
         return variation.height(old, ground) + lift[frame]
 
+    # the phase of the grid under which most contacts have their own level below them
     steps = cell * np.arange(settings.phases) / settings.phases
     phases = low - np.stack(np.meshgrid(steps, steps, indexing="ij"), -1).reshape(-1, 2)
     best = phases[0]
@@ -87,6 +88,8 @@ def varied_ground(
         error = np.abs(heights(under) - levels[own])
         cost = (np.where(error > settings.same, np.minimum(error, 0.5), 0.0) * weights[own]).sum(1)
         best = phases[int(np.argmin(cost))]
+
+    # its cells: heights of where they come from, outvoted by what stands on them
     size = np.ceil((high - best) / cell - 1e-6).astype(int) + 1
     grid = np.stack(np.meshgrid(*(np.arange(n) for n in size), indexing="ij"), -1)
     field = heights(best + cell * grid)

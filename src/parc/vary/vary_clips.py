@@ -20,7 +20,7 @@ from parc.metrics.clip_batch import ClipBatch
 from parc.mocap.contact.clip_supports import Footing, footing_of_clip
 from parc.mocap.contact.label_touching_bodies import touching_labels
 from parc.mocap.make.mocap_quality import Quality, measure_qualities
-from parc.mocap.subject.fit_clips import FitSettings
+from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.terrain.random_augmentation import BoxAugmentation, add_random_boxes, height_bounds
 from parc.terrain.terrain import Terrain
@@ -30,6 +30,8 @@ from parc.vary.variation_ranges import Variation, VariationRanges
 
 @dataclass(frozen=True)
 class VarySettings:
+    """Of the way from a clip to its variation."""
+
     carry: CarrySettings = CarrySettings()
     refine: RefineSettings = field(
         default_factory=lambda: RefineSettings(fit=FitSettings(iterations=80, foot_turn=0.02), near=0.1, renew=20)
@@ -94,6 +96,7 @@ def fit_carried(
     settings: VarySettings = VarySettings(),
     device: torch.device | str = "cpu",
 ) -> list[tuple[Clip, Quality]]:
+    """What was carried to new terrain (`carry_well`), fitted there side by side; clip i is the source of carried[i]."""
     most = settings.together or (2000 if torch.device(device).type == "cpu" else 60000)
     results: dict[int, tuple[Clip, Quality]] = {}
     for rows in _groups([len(c.motion) for c in carried], most):

@@ -33,7 +33,7 @@ def terrace_frames(footing: Footing, busy: NDArray[np.bool_], fps: float) -> lis
     feet = sorted((g for g in groups if g), key=lambda g: min(h.event.start for h in g))
     quiet = ~ndimage.binary_dilation(busy, iterations=max(round(_QUIET * fps), 1))
     middle = np.array([(h.event.start + h.event.stop) // 2 for h in held])
-    centres = np.array([h.event.centre[:2] for h in held]).reshape(-1, 2)
+    centres = footing.supports.centres[:, :2]
     away = cdist(centres, centres)
     found = []
     for before, after in pairwise(feet):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from parc.character import humanoid
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import PathError, SettingsError
@@ -12,9 +13,13 @@ from parc.motion.mujoco_qpos import motion_to_qpos
 from parc.path import TerrainPath
 from parc.physics.choose_engine import make_world
 from parc.plan import Models, PlainSettings, SearchSettings, Traverse, TraverseSettings, plan_route, traverse
-from parc.plan.offline_retries import _block, _earlier, _rebased, _standing_cell
-from parc.plan.offline_search import Node, SearchTry, _spread
+from parc.plan.future_tree import Branch, Tree, spread_out
+from parc.plan.least_effort_route import cells_ahead
+from parc.plan.offline_retries import TOGETHER, _earlier, _standing_cell
+from parc.plan.offline_search import SearchTry
 from parc.terrain import Terrain, TerrainBatch
+from parc.track.env.body_tables import BodyTables
+from parc.track.follow.plan_reference import PlanReference
 from parc.track.follow.trace import Snapshot
 
 
@@ -95,49 +100,51 @@ def test_settings_that_cannot_work_are_refused(wrong: dict) -> None:
         SearchSettings(**wrong)
 
 
-def body(walk: Clip, at: float, height: float = 0.87, parent: Node | None = None) -> Node:
+def body(walk: Clip, at: float, height: float = 0.87, parent: Branch | None = None) -> Branch:
     qpos = torch.zeros(3, 7)
     qpos[:, 0], qpos[:, 2] = at, height
-    none = FrameState.of_motion(walk.motion.slice(0, 2))
-    return Node(parent, Snapshot(*[qpos] * 6), qpos[:2], none, none, at, 10)
+    reference = PlanReference.of(BodyTables(humanoid(), "cpu"), FrameState.stack([FrameState.of_motion(walk.motion.slice(0, 2))]))
+    none = torch.zeros(2)
+    return Branch(Snapshot(*[qpos] * 6), none, none, none, reference, 0, 2, 2, progress=at, parent=parent)
 
 
 def test_the_next_try_begins_before_the_farthest_body(walk: Clip) -> None:
-    levels = [[body(walk, x)] for x in (0.5, 1.1, 2.1, 3.0, 2.9)]
-    trial = SearchTry(levels, levels[3][0], False, 5, 0.0)
-    assert _earlier(trial, 1.0, False) == levels[:2]
-    assert _earlier(trial, 2.0, False) == levels[:1]
-    assert _earlier(trial, 8.0, False) == [] and _earlier(trial, 1.0, True) == []
+    rounds = [[body(walk, x)] for x in (0.5, 1.1, 2.1, 3.0, 2.9)]
+    trial = SearchTry(Tree(rounds), rounds[3][0], False, 5, 0.0)
+    assert _earlier(trial, 1.0, False).rounds == rounds[:2]
+    assert _earlier(trial, 2.0, False).rounds == rounds[:1]
+    assert _earlier(trial, 8.0, False).rounds == [] and _earlier(trial, 1.0, True).rounds == []
 
 
-def test_cells_beyond_a_dead_end_grow_dear(walk: Clip) -> None:
+def test_cells_beyond_a_dead_end_are_those_just_ahead(walk: Clip) -> None:
     ground = Terrain.flat((12, 5))
     way = plan_route(ground, (0, 2), (10, 2), np.random.default_rng(0))
-    trial = SearchTry([], body(walk, 1.0), False, 1, 0.0)
-    blocked: dict = {}
-    _block(blocked, ground, way, trial)
-    _block(blocked, ground, way, trial)
     arcs = [float(arc) for arc in way.arc_length]
-    assert len(blocked) == sum(1.0 < arc <= 2.2 for arc in arcs) and set(blocked.values()) == {2.0}
+    assert len(set(cells_ahead(ground, way, 1.0))) == sum(1.0 < arc <= 2.2 for arc in arcs)
 
 
 def test_a_body_at_a_ledge_stands_where_its_height_says(walk: Clip) -> None:
     heights = torch.zeros(6, 3)
     heights[3:] = 1.0
     ground = Terrain(heights, torch.zeros(2))
-    assert _standing_cell(ground, [body(walk, 1.05, 0.87)])[0] == 2
-    assert _standing_cell(ground, [body(walk, 0.95, 1.87)])[0] == 3
+    assert _standing_cell(ground, body(walk, 1.05, 0.87))[0] == 2
+    assert _standing_cell(ground, body(walk, 0.95, 1.87))[0] == 3
 
 
 def test_bodies_elsewhere_do_not_take_the_new_way(walk: Clip) -> None:
-    levels = [[body(walk, 0.2)], [body(walk, 2.0), body(walk, 1.5), body(walk, 0.4)]]
-    rebased = _rebased(levels)
-    assert [float(n.states.qpos[-1, 0]) for n in rebased[-1]] == [2.0, 1.5]
-    assert all(n.progress == 0.0 for n in rebased[-1]) and rebased[0] is levels[0]
+    tree = Tree([[body(walk, 0.2)], [body(walk, 2.0), body(walk, 1.5), body(walk, 0.4)]])
+    moved = tree.on_new_path(TOGETHER)
+    assert [float(leaf.last.qpos[0]) for leaf in moved.leaves] == [2.0, 1.5]
+    assert all(leaf.progress == 0.0 for leaf in moved.leaves) and moved.rounds[0] == tree.rounds[0]
+    assert tree.leaves[0].progress == 2.0 and Tree().on_new_path(TOGETHER).farthest is None
 
 
-def test_no_parent_takes_more_than_half_of_the_beam_while_others_can() -> None:
-    parent = [0, 0, 0, 0, 1, 2]
-    assert _spread([0, 1, 2, 3, 4, 5], parent, 4) == [0, 1, 4, 5]
-    assert _spread([0, 1, 2, 4], parent, 4) == [0, 1, 4, 2]
-    assert _spread([3, 0], parent, 4) == [3, 0] and _spread([], parent, 4) == []
+def test_no_parent_takes_more_than_half_of_the_beam_while_others_can(walk: Clip) -> None:
+    first, second, third = (body(walk, 0.0) for _ in range(3))
+    parents = [first, first, first, first, second, third]
+    bodies = [body(walk, 1.0, parent=parent) for parent in parents]
+    scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    assert spread_out(bodies, scores, 4) == [0, 1, 4, 5]
+    few = [bodies[k] for k in (0, 1, 2, 4)]
+    assert spread_out(few, scores[:4], 4) == [0, 1, 3, 2], "the best of each parent, then who fills up"
+    assert spread_out([bodies[0], bodies[3]], [1.0, 2.0], 4) == [1, 0] and spread_out([], [], 4) == []

@@ -86,12 +86,12 @@ def test_a_wish_is_answered_after_the_delay_however_deep_the_tree_is(generator, 
             pilot.step()
         pilot.go_to(torch.tensor([6.0, 4.0]))
         pilot.step()
-        assert pilot._tree.ahead == QUICK.delay - 1 and pilot._pending is not None
-        asked = pilot._pending
+        assert pilot._tree.ahead == QUICK.delay - 1 and pilot._order.is_open
+        asked = pilot._order._pending
         for _ in range(5):
             pilot.go_to(torch.tensor([6.0, 5.0]))
             pilot.step()
-        assert pilot._pending is asked, "wishes that come faster than plans wait for the plan that is being made"
+        assert pilot._order._pending is asked, "wishes that come faster than plans wait for the plan that is being made"
 
 
 def test_it_walks_to_a_goal_and_stops_counting_there(generator, tracker) -> None:

@@ -9,11 +9,12 @@ from torch import Tensor
 
 from parc.motion.frame_state import FrameState
 from parc.path import TerrainPath
-from parc.plan.online_future_tree import Branch
-from parc.plan.online_planner import Plan, Planner, PlannerSettings, Request, Start, again, origins, spread_out
-from parc.plan.online_rehearsal import FALL, GivenUp, PathOnTerrain, RehearsalStage
+from parc.plan.future_tree import Branch, spread_out
+from parc.plan.online_planner import FALL, PathOnTerrain, Plan, Planner, PlannerSettings, Request, Start, again, origins
 from parc.plan.path_progress import CROUCH, STANDING
+from parc.plan.plan_writing import GivenUp
 from parc.terrain import Terrain
+from parc.track.follow.follower import SETTLED
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.follow.trace import Snapshot
 
@@ -52,7 +53,7 @@ def test_half_of_the_places_are_for_one_parent_at_most(first: Plan) -> None:
     assert spread_out(children, [9.0, 8.0, 7.0, 1.0], 3) == [0, 1, 3]
     assert spread_out(children[:3], [7.0, 8.0, 9.0], 3) == [2, 1, 0]
     children[2].origin = "pause"
-    assert spread_out(children, [9.0, 8.0, 7.0, 1.0], 2) == [0, 2, 3], "a pause is kept besides"
+    assert spread_out(children, [9.0, 8.0, 7.0, 1.0], 2) == [0, 3, 2], "a pause is kept besides"
     children[2].survived = 3
     assert spread_out(children, [9.0, 8.0, 7.0, 1.0], 2) == [0, 3], "but not one that falls"
 
@@ -184,14 +185,9 @@ def test_a_plan_that_nobody_wants_is_given_up(planner: Planner, first: Plan) -> 
         planner.plan(request, seeded(3))
 
 
-@pytest.fixture(scope="module")
-def stage(generator, tracker) -> RehearsalStage:
-    return RehearsalStage(generator, tracker, None, FLAT, 2, SETTINGS.rollout)
-
-
-def test_what_is_held_is_kept_to_its_end(stage: RehearsalStage, first: Plan) -> None:
+def test_what_is_held_is_kept_to_its_end(planner: Planner, first: Plan) -> None:
     leaves: list[Branch] = list(first.leaves[:2])
-    held = stage.write(WAY, leaves, ["held", "held"], 27, seeded())
+    held = planner.write(WAY, leaves, ["held", "held"], 27, seeded())
     for k, leaf in enumerate(leaves):
         left = leaf.reference.frames.root_pos[0, 6:]
         assert torch.equal(held.root_pos[k, : len(left)], left)
@@ -199,13 +195,13 @@ def test_what_is_held_is_kept_to_its_end(stage: RehearsalStage, first: Plan) -> 
     used_up = [leaf.cut(12) for leaf in leaves]
     for leaf in used_up:
         leaf.first = 15
-    written = stage.write(WAY, used_up, ["held", "held"], 27, seeded())
+    written = planner.write(WAY, used_up, ["held", "held"], 27, seeded())
     torch.testing.assert_close(written.root_pos[0, 0], leaves[0].reference.frames.root_pos[0, -1])
 
 
-def test_motions_of_all_kinds_go_on_from_their_own_leaf(stage: RehearsalStage, first: Plan) -> None:
+def test_motions_of_all_kinds_go_on_from_their_own_leaf(planner: Planner, first: Plan) -> None:
     leaves = [first.leaves[k % 2] for k in range(4)]
-    frames = stage.write(WAY, leaves, ["body", "held", "plan", "pause"], 40, seeded(2))
+    frames = planner.write(WAY, leaves, ["body", "held", "plan", "pause"], 40, seeded(2))
     assert float(frames.root_pos.diff(dim=1).norm(dim=-1).max()) < 0.15
     for k, leaf in ((0, leaves[0]), (3, leaves[3])):
         torch.testing.assert_close(frames.root_pos[k, 0], leaf.last.qpos[:3], atol=1e-5, rtol=0)
@@ -215,31 +211,31 @@ def test_motions_of_all_kinds_go_on_from_their_own_leaf(stage: RehearsalStage, f
     assert float((ends[:, None] - ends).norm(dim=-1).add(torch.eye(4)).min()) > 1e-3, "no two are the same"
 
 
-def test_who_pauses_gets_less_far(stage: RehearsalStage, first: Plan) -> None:
-    frames = stage.write(WAY, [first.best] * 8, ["body"] * 4 + ["pause"] * 4, 40, seeded(4))
+def test_who_pauses_gets_less_far(planner: Planner, first: Plan) -> None:
+    frames = planner.write(WAY, [first.best] * 8, ["body"] * 4 + ["pause"] * 4, 40, seeded(4))
     gone = frames.root_pos[:, -1, 0] - frames.root_pos[:, 0, 0]
     assert float(gone[:4].mean()) > float(gone[4:].mean()) + 0.2
 
 
-def test_a_trial_is_what_a_follower_does(stage: RehearsalStage, first: Plan) -> None:
+def test_a_trial_is_what_a_follower_does(planner: Planner, first: Plan) -> None:
     leaf = first.best
-    twice = FrameState(*(part.repeat_interleave(2, 0) for part in leaf.reference.frames))
-    reference = PlanReference.of(stage.follower.anatomy, twice)
-    trial = stage.follow(FLAT, Snapshot.stack([leaf.at(0)] * 2), reference, 12, 6)
-    for k in range(2):
+    copies = FrameState(*(part.repeat_interleave(4, 0) for part in leaf.reference.frames))
+    reference = PlanReference.of(planner._stage.follower.anatomy, copies)
+    trial = planner._stage.follow(FLAT, Snapshot.stack([leaf.at(0)] * 4), reference, 12, 0, SETTLED, FALL)
+    for k in range(4):
         torch.testing.assert_close(trial.states.qpos[k], leaf.states.qpos, atol=5e-3, rtol=0)
-    assert int(trial.survived[0]) == leaf.survived and trial.error.shape == trial.drift.shape == (2, 12)
+    assert int(trial.survived[0]) == leaf.survived and trial.error.shape == trial.drift.shape == (4, 12)
     torch.testing.assert_close(trial.states.qpos_before[:, 1:], trial.states.qpos[:, :-1])
-    assert float(trial.value.abs().max()) == 0.0, "there is no critic"
+    assert planner._stage.value(trial, 6) is None and leaf.value == 0.0, "there is no critic"
 
 
-def test_who_lies_has_not_survived(stage: RehearsalStage, first: Plan) -> None:
-    """Both follow a pose that does not move; one of them lies on its back."""
-    frames = FrameState(*(part[:, :1].repeat(2, 30, *(1,) * (part.dim() - 2)) for part in first.best.reference.frames))
+def test_who_lies_has_not_survived(planner: Planner, first: Plan) -> None:
+    """All follow a pose that does not move; one of them lies on its back."""
+    frames = FrameState(*(part[:, :1].repeat(4, 30, *(1,) * (part.dim() - 2)) for part in first.best.reference.frames))
     back = torch.tensor([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    frames.root_pos[:, :, 2] = torch.tensor([[STANDING], [0.15]])
+    frames.root_pos[:, :, 2] = torch.tensor([[STANDING], [0.15], [STANDING], [STANDING]])
     frames.root_rot[1] = back
-    reference = PlanReference.of(stage.follower.anatomy, frames)
-    trial = stage.follow(FLAT, stage.follower.start(reference), reference, 14, 6)
+    reference = PlanReference.of(planner._stage.follower.anatomy, frames)
+    trial = planner._stage.follow(FLAT, None, reference, 14, 0, SETTLED, FALL)
     assert int(trial.survived[0]) == 14 and int(trial.survived[1]) < round(30 * FALL.patience)
     assert float(trial.drift[1, : int(trial.survived[1])].max()) < 0.5, "the reference itself was not lost"

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.contact_mechanics import GRAVITY
-from parc.author.skill_script import BACK, SIDES, SIGN, Key, Script, Side, Step, Via, shifted
+from parc.author.skill_script import BACK, SIGN, Key, Script, Step, Via, shifted
 from parc.author.skills.mantle import mantle
 from parc.author.skills.pull_up import pull_up
-from parc.author.walking_footholds import STANDING, Pace, other, trunk_keys, walk
+from parc.author.walking_footholds import STANDING, Pace, other, trunk_keys, walk_up
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES, Side
+from parc.metrics.free_flight import GRAVITY
 
 STANDING_REACH = 1.42
 """m, the highest ledge that hands are put on from the ground"""
@@ -42,6 +43,8 @@ SWING = 0.3
 
 @dataclass(frozen=True)
 class Climb:
+    """One way up a ledge."""
+
     height: float = 1.5
     """m"""
     speed: float = 1.2
@@ -81,10 +84,12 @@ class Climb:
 
     @property
     def pace(self) -> Pace:
+        """Of the approach."""
         return Pace(max(self.speed, RUN_UP) if self.run_up else self.speed)
 
 
 def climb(name: str, make: Climb = Climb()) -> Script:
+    """Of skill `climb`."""
     begin, before, steps, keys, vias, grip, support = _beginning(make)
     over = mantle(make.height, grip, support, make.side, make.tempo, make.leave, make.turn)
     if make.stand is None:
@@ -105,7 +110,7 @@ def climb(name: str, make: Climb = Climb()) -> Script:
         grips=over.grips,
         keys=[*first_keys, *keys, *over.keys],
         vias=[*vias, *over.vias],
-        brisk=float(np.clip((make.pace.speed - 1.4) / 1.4, 0, 1)) if make.stand is None else 0.0,
+        brisk=make.pace.brisk if make.stand is None else 0.0,
         parameters={"height": make.height, "heading": make.heading, "tempo": make.tempo}
         | ({"speed": make.pace.speed} if make.stand is None else {"stand": make.stand}),
     )
@@ -211,8 +216,7 @@ def _standing_keys(make: Climb, begin: float, stand: list[Step]) -> list[Key]:
 
 
 def _walk_up(make: Climb, side: Side, start: float, x: float) -> list[Step]:
-    count = int(np.ceil(make.approach / make.pace.time)) + 4
-    return walk(side, start, (x, 0.0), count, make.pace, 0.0, make.heading, backwards=True)
+    return walk_up(side, start, x, make.approach, make.pace, yaw=make.heading)
 
 
 def _arms(ways: tuple[tuple[float, float, float], ...]) -> list[Via]:

@@ -8,9 +8,11 @@ import math
 from dataclasses import dataclass
 
 from parc.author import skill_terrain
-from parc.author.skill_script import BACK, SIDES, SIGN, Grip, Key, Script, Step, Via, mirrored, shifted
-from parc.author.walking_footholds import Pace, trunk_keys, walk
+from parc.author.skill_script import BACK, SIGN, Grip, Key, Script, Step, Via, mirrored, shifted
+from parc.author.walking_footholds import Pace, trunk_keys, walk, walk_up
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES
+from parc.metrics.free_flight import GRAVITY
 
 LANDING = 0.84
 """m, height of the pelvis when the feet meet the ground"""
@@ -21,6 +23,8 @@ _TURN = math.pi
 
 @dataclass(frozen=True)
 class Descend:
+    """One way down a ledge, backwards."""
+
     height: float = 1.4
     """m"""
     drops: bool = False
@@ -44,15 +48,16 @@ class Descend:
 
 
 def descend(name: str, make: Descend = Descend()) -> Script:
+    """Of skill `hang_drop` or `climb_down`."""
     h, q = make.height, make.tempo
     drops = make.drops or h - LONGEST_HANG > LANDING
     pace, pace_on = Pace(make.speed), Pace(make.leave)
-    before = walk(
-        "left", -0.52, (0.78, 0.0), math.ceil(make.approach / pace.time) + 4, pace, h, _TURN + make.heading, backwards=True
-    )
+    before = walk_up("left", -0.52, 0.78, make.approach, pace, h, _TURN + make.heading)
     left_up = Step("left", 0.52, 1.72, (0.21, 0.12, h), 2 * _TURN - 0.35, 0.55, 1.60)
     right_round = Step("right", 0.0, 0.86, (0.42, 0.02, h), _TURN + 1.05, 0.04, 0.66)
     right_up = Step("right", 1.14, 2.22 * q + 0.1, (0.17, -0.13, h), 2 * _TURN, 1.16, 2.10 * q + 0.1)
+
+    # the hands come on, the left foot goes onto the wall, the arms support, the body is lowered
     grip = 1.56
     wall_on = 1.72 + 0.46 * q
     support = right_up.stop + 0.38 * q
@@ -80,9 +85,11 @@ def descend(name: str, make: Descend = Descend()) -> Script:
         Via("right_foot", right_up.stop + 0.15 * q, (-0.13, -0.17, h + 0.12), 0.9),
         Via("right_foot", right_up.stop + 0.30 * q, (-0.30, -0.14, h - 0.30), 0.8),
     ]
+
+    # the rest of the way: fallen, or stepped off
     fall = low - LANDING if drops else 0.0
     release = lowered
-    land = lowered + math.sqrt(2 * fall / 9.81) + (0.04 if drops else -0.06)
+    land = lowered + math.sqrt(2 * fall / GRAVITY) + (0.04 if drops else -0.06)
     if drops:
         keys.append(Key(land, -0.42, 0.0, LANDING, 0.08, 0.18))
         steps.append(Step("right", lowered - 0.40 * q, release + 0.02, (0.0, -0.12, low - 0.60), 2 * _TURN, toe_only=True,
@@ -93,6 +100,8 @@ def descend(name: str, make: Descend = Descend()) -> Script:
                      for side, y in (("left", 0.12), ("right", -0.12))]  # fmt: skip
     else:
         release = land + 0.30
+
+    # landing, turning round, walking on
     keys += [
         Key(land + 0.18, -0.45, 0.0, 0.70 if fall > 0.1 else 0.80, 0.20, 0.40, 2 * _TURN),
         Key(land + 0.50, -0.48, 0.0, 0.82, 0.10, 0.20, 2 * _TURN + 0.15),

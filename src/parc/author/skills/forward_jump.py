@@ -19,9 +19,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.skill_script import SIDES, SIGN, Key, Script, Side, Step, Via, shifted, turned
-from parc.author.walking_footholds import Pace, other, trunk_keys, walk
+from parc.author.skill_script import SIGN, Key, Script, Step, Via, shifted, turned
+from parc.author.walking_footholds import Pace, other, trunk_keys, walk, walk_up
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES, Side
+from parc.metrics.free_flight import GRAVITY
 from parc.terrain.terrain import CELL
 
 JumpStyle = Literal["step", "leap", "jump"]
@@ -29,7 +31,6 @@ HEIGHTS: dict[JumpStyle, tuple[float, float]] = {"step": (-0.2, 0.7), "leap": (-
 """m down that each is for; below 0 is up"""
 WIDEST = 5
 """cells of a ditch"""
-_GRAVITY = 9.81
 _LEG = 0.865
 """m, from the hips to the sole of a leg that is about to land"""
 _TUCK = 0.45
@@ -46,6 +47,8 @@ _AFTER = 1.7
 
 @dataclass(frozen=True)
 class ForwardJump:
+    """One way from a level to another."""
+
     height: float = 0.8
     """m of the edge over the ground of the landing; below 0 it is jumped up"""
     style: JumpStyle = "leap"
@@ -80,6 +83,7 @@ class ForwardJump:
 
     @property
     def skill(self) -> str:
+        """What people call it."""
         if self.gap and abs(self.height) < 0.3:
             return "gap_jump"
         if self.height < 0:
@@ -100,12 +104,12 @@ class _Flight(NamedTuple):
     """m that the pelvis is over this foot"""
 
     def at(self, t: float) -> tuple[float, float]:
-        return self.start[0] + self.speed[0] * t, self.start[1] + self.speed[1] * t - 0.5 * _GRAVITY * t * t
+        return self.start[0] + self.speed[0] * t, self.start[1] + self.speed[1] * t - 0.5 * GRAVITY * t * t
 
     @property
     def impact(self) -> float:
         """m/s downwards when the foot lands"""
-        return _GRAVITY * self.time - self.speed[1]
+        return GRAVITY * self.time - self.speed[1]
 
     @property
     def bend(self) -> float:
@@ -135,7 +139,7 @@ def forward_jump(name: str, make: ForwardJump = ForwardJump()) -> Script:
         grips=[],
         keys=[*trunk_keys(before, Pace(make.speed), make.height), *keys, *flying, *landing_keys],
         vias=[*_free_feet(make, flight), *_balancing_hands(make, flight)],
-        brisk=float(np.clip((make.speed - 1.4) / 1.4, 0, 1)),
+        brisk=Pace(make.speed).brisk,
         parameters={"height": make.height, "speed": make.speed, "gap": make.gap * CELL, "heading": make.heading},
     )
     return shifted(turned(script, make.heading), -begin)
@@ -172,7 +176,7 @@ def _from_one_foot(make: ForwardJump) -> Takeoff:
     flight = _flight(make, (plant + ahead, h + z), 0.96 * v, w)
     place = (plant, SIGN[last] * pace.width, h)
     steps = [Step(last, -stance, 0.0, place, 0.0, -0.88 * stance, -0.42 * stance)]
-    before = walk(first, -stance - pace.time, (plant - pace.length, 0.0), _count(make), pace, h, backwards=True)
+    before = walk_up(first, -stance - pace.time, plant - pace.length, make.approach + 0.5, pace, h)
     lean = 0.04 + 0.05 * v
     keys = [
         Key(-0.55 * stance, plant - 0.03, 0.0, h + (pace.height + z + 0.03) / 2, 0.5 * lean, lean, 0.0),
@@ -190,7 +194,7 @@ def _gathered(make: ForwardJump) -> Takeoff:
         Step(first, -0.78, 0.0, (plant[first] - 0.02, SIGN[first] * 0.11, h), 0.0, -0.72, -0.16),
         Step(last, -0.44, 0.0, (plant[last], SIGN[last] * 0.11, h), 0.0, -0.40, -0.15),
     ]
-    before = walk(last, -0.78 - 0.46, (plant[first] - 0.50, 0.0), _count(make), pace, h, backwards=True)
+    before = walk_up(last, -0.78 - 0.46, plant[first] - 0.50, make.approach + 0.5, pace, h)
     off = min(before[-1].stop, -0.74)
     before[-1] = replace(before[-1], stop=off, lift=off - 0.24)
     along = 0.75 + 0.25 * make.speed
@@ -213,9 +217,9 @@ def _flight(make: ForwardJump, start: tuple[float, float], along: float, up: flo
     while True:
         reach = 0.10 + (0.10 if make.style == "step" else 0.12) * along
         low = math.sqrt(leg**2 - reach**2)
-        high_enough = start[1] - low - (_CLEARANCE if make.height < 0 else 0.0) + max(up, 0.0) ** 2 / (2 * _GRAVITY) >= 0
+        high_enough = start[1] - low - (_CLEARANCE if make.height < 0 else 0.0) + max(up, 0.0) ** 2 / (2 * GRAVITY) >= 0
         if high_enough:
-            time = (up + math.sqrt(up**2 + 2 * _GRAVITY * (start[1] - low))) / _GRAVITY
+            time = (up + math.sqrt(up**2 + 2 * GRAVITY * (start[1] - low))) / GRAVITY
             if along * time + reach >= need:
                 return _Flight(start, (along, up), time, reach, low)
         up, along = min(up + 0.05, _FASTEST_UP), along + 0.01
@@ -325,10 +329,6 @@ def _balancing_hands(make: ForwardJump, flight: _Flight) -> list[Via]:
             back = _edge(make, 0.0)
             vias.append(Via(f"{side}_hand", -0.26, (back - 0.22, SIGN[side] * 0.27, make.height + 0.72)))
     return vias
-
-
-def _count(make: ForwardJump) -> int:
-    return math.ceil((make.approach + 0.5) / Pace(make.speed).time) + 4
 
 
 def _count_on(pace: Pace) -> int:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parc.author.skill_script import SIDES, SIGN, Grip, Key, Side, Step, Via
+from parc.author.skill_script import SIGN, Grip, Key, Step, Via
 from parc.author.walking_footholds import Pace, other, trunk_keys, walk
+from parc.fit.held_parts import SIDES, Side
 
 FOOT = 0.13
 """m behind the edge where the first foot is put"""
@@ -23,6 +24,8 @@ AFTER = 1.7
 
 @dataclass(frozen=True)
 class Mantle:
+    """What a script of a way up ends with."""
+
     steps: list[Step]
     grips: list[Grip]
     keys: list[Key]

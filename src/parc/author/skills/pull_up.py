@@ -11,8 +11,9 @@ A foot is against the wall nearly all the time: without it the body, which is be
 
 from dataclasses import dataclass
 
-from parc.author.skill_script import BACK, SIGN, Key, Side, Step
+from parc.author.skill_script import BACK, SIGN, Key, Step
 from parc.author.walking_footholds import other
+from parc.fit.held_parts import Side
 
 SPEED = 0.75
 """m/s upwards, on the mean: as people pull themselves up"""
@@ -26,6 +27,8 @@ _SHORTEST = 0.8
 
 @dataclass(frozen=True)
 class PullUp:
+    """What a script of a way up has between grip and mantle."""
+
     steps: list[Step]
     keys: list[Key]
     support: float

@@ -1,20 +1,23 @@
 """A running jump at a ledge, over a gap if there is one: hands catch the edge, feet meet the wall, and up."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.skill_script import BACK, SIGN, Key, Script, Side, Step, Via, shifted
+from parc.author.skill_script import BACK, SIGN, Key, Script, Step, Via, shifted
 from parc.author.skills.mantle import mantle
-from parc.author.walking_footholds import Pace, other, trunk_keys, walk
+from parc.author.walking_footholds import Pace, other, trunk_keys, walk_up
 from parc.errors import SettingsError
+from parc.fit.held_parts import Side
+from parc.metrics.free_flight import GRAVITY
 from parc.terrain.terrain import CELL
 
 
 @dataclass(frozen=True)
 class RunJump:
+    """One running jump at a ledge."""
+
     height: float = 1.4
     """m of the ledge over the ground of the take-off"""
     gap: int = 2
@@ -42,17 +45,17 @@ class RunJump:
 
 
 def run_jump(name: str, make: RunJump = RunJump()) -> Script:
+    """Of skill `run_jump_climb`."""
     h, q, lead, trail = make.height, make.tempo, make.side, other(make.side)
     pace = Pace(make.speed)
     plant = -max(0.95, make.gap * CELL + 0.20)
     stance = 0.24
     catch_x, catch_z = -0.34, max(h - 0.60, 0.72)
     way = catch_x - (plant + 0.22)
-    flight = max(way / (0.92 * make.speed), 0.5 * (2 * max(catch_z - 0.95, 0) / 9.81) ** 0.5 + 0.1)
+    flight = max(way / (0.92 * make.speed), 0.5 * (2 * max(catch_z - 0.95, 0) / GRAVITY) ** 0.5 + 0.1)
     grip = flight
     last = Step(lead, -stance, 0.0, (plant, SIGN[lead] * 0.06, 0.0), 0.0, -stance + 0.02, -0.13)
-    count = math.ceil(make.approach / pace.time) + 4
-    before = walk(trail, last.start - pace.time, (plant - pace.length, 0.0), count, pace, 0.0, make.heading, backwards=True)
+    before = walk_up(trail, last.start - pace.time, plant - pace.length, make.approach, pace, yaw=make.heading)
     low, high = catch_z - 0.50, h - 0.80
     steps = [
         last,
@@ -86,7 +89,7 @@ def run_jump(name: str, make: RunJump = RunJump()) -> Script:
         grips=over.grips,
         keys=[*trunk_keys(before, pace, 0.0, make.heading), *keys, *over.keys],
         vias=[*vias, *over.vias],
-        brisk=float(np.clip((make.speed - 1.4) / 1.4, 0, 1)),
+        brisk=pace.brisk,
         parameters={"height": h, "speed": make.speed, "gap": make.gap * CELL, "heading": make.heading, "tempo": q},
     )
     return shifted(script, -begin)

@@ -11,9 +11,11 @@ from typing import Literal
 import numpy as np
 
 from parc.author import skill_terrain
-from parc.author.skill_script import SIDES, SIGN, Grip, Key, Script, Side, Step, Via, shifted
-from parc.author.walking_footholds import Pace, other, trunk_keys, walk
+from parc.author.skill_script import SIGN, Grip, Key, Script, Step, Via, shifted
+from parc.author.walking_footholds import Pace, other, trunk_keys, walk, walk_up
 from parc.errors import SettingsError
+from parc.fit.held_parts import SIDES, Side
+from parc.metrics.free_flight import GRAVITY
 
 Style = Literal["step", "kong"]
 DEPTH = 0.4
@@ -22,6 +24,8 @@ DEPTH = 0.4
 
 @dataclass(frozen=True)
 class Vault:
+    """One way over a wall."""
+
     height: float = 0.95
     """m"""
     style: Style = "step"
@@ -42,6 +46,7 @@ class Vault:
 
 
 def vault(name: str, make: Vault = Vault()) -> Script:
+    """Of skill `vault`."""
     steps, grips, keys, vias, landed = (_step_vault if make.style == "step" else _kong)(make)
     pace = Pace(make.leave)
     after = walk(landed.side, landed.start, (landed.place[0], 0.0), int(np.ceil(1.5 / pace.time)) + 4, pace, 0.0)
@@ -52,10 +57,9 @@ def vault(name: str, make: Vault = Vault()) -> Script:
     far = make.speed * (make.approach + 1.0) + 2.5
     terrain = skill_terrain.wall(make.height, 1, far, make.leave * 2.0 + 4.0, 2.2 + abs(np.sin(make.heading)) * far)
     parameters = {"height": make.height, "speed": make.speed, "heading": make.heading}
-    brisk = float(np.clip((make.speed - 1.4) / 1.4, 0, 1))
-    return shifted(
-        Script(name, "vault", terrain, end - begin, [*steps, *after], grips, keys, vias, brisk, parameters=parameters), -begin
-    )
+    steps, brisk = [*steps, *after], Pace(make.speed).brisk
+    script = Script(name, "vault", terrain, end - begin, steps, grips, keys, vias, brisk, parameters=parameters)
+    return shifted(script, -begin)
 
 
 Parts = tuple[list[Step], list[Grip], list[Key], list[Via], Step]
@@ -69,8 +73,7 @@ def _step_vault(make: Vault) -> Parts:
     plant = -0.52
     take_off = 0.0
     last = Step(hand, take_off - 0.30, take_off, (plant, SIGN[hand] * 0.06, 0.0), 0.0, take_off - 0.27, take_off - 0.16)
-    count = int(np.ceil(make.approach / pace.time)) + 4
-    before = walk(foot, last.start - pace.time, (plant - pace.length, 0.0), count, pace, 0.0, make.heading, backwards=True)
+    before = walk_up(foot, last.start - pace.time, plant - pace.length, make.approach, pace, yaw=make.heading)
     quick = float(np.clip(2.0 / make.speed, 0.8, 1.1))
     grip_on, grip_off = take_off + 0.10 * quick, take_off + 0.62 * quick
     foot_on, foot_off = take_off + 0.26 * quick, take_off + 0.62 * quick
@@ -109,12 +112,11 @@ def _kong(make: Vault) -> Parts:
     plant = -0.36 - 0.2 * make.speed
     take_off = 0.0
     one = Step(first, take_off - 0.26, take_off, (plant, SIGN[first] * 0.08, 0.0), 0.0, take_off - 0.25, take_off - 0.15)
-    count = int(np.ceil(make.approach / pace.time)) + 4
-    before = walk(second, one.start - pace.time, (plant - pace.length, 0.0), count, pace, 0.0, make.heading, backwards=True)
+    before = walk_up(second, one.start - pace.time, plant - pace.length, make.approach, pace, yaw=make.heading)
     grip_on = take_off + 0.22
     grip_off = grip_on + 0.56 / (0.75 * make.speed)
     middle = 0.5 * (grip_on + grip_off)
-    fall = 0.95 * math.sqrt(2 * max(h + 0.35 - 0.88, 0.1) / 9.81)
+    fall = 0.95 * math.sqrt(2 * max(h + 0.35 - 0.88, 0.1) / GRAVITY)
     land, beyond = grip_off + fall, 0.42 + 0.72 * make.speed * fall
     landed = Step(first, land, land + 0.34, (beyond + 0.20, SIGN[first] * 0.08, 0.0), 0.0, land + 0.02, land + 0.20)
     grips = [Grip(side, grip_on, grip_off, (0.20, SIGN[side] * 0.22, h), elbow=(-0.5, 1.0, 0.2)) for side in SIDES]

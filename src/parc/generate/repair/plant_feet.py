@@ -18,9 +18,9 @@ from torch.nn import functional
 
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
+from parc.fit.two_bone_ik import bend_legs, legs_of
 from parc.generate.data.body_sample_points import probe_points, sole_points
 from parc.generate.repair.foot_contact import contact_of, gap_below, label_of, lift_of
-from parc.generate.repair.leg_ik import bend_legs, legs_of
 from parc.generate.repair.repair_settings import RepairSettings
 from parc.motion.frame_state import FrameState
 from parc.terrain.terrain import TerrainBatch

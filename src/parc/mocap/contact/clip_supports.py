@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import ndimage
 
 from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.held_parts import SIDES, Part, Side
 from parc.metrics.clip_batch import ClipBatch
 from parc.metrics.free_flight import airborne
-from parc.mocap.contact.find_contacts import Contacts, Event, Part
+from parc.mocap.contact.find_contacts import Event
 from parc.mocap.contact.support_levels import Held, Supports
 from parc.mocap.read.detect_units_and_rate import vertical_acceleration
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.subject.human_anatomy import Anatomy
+from parc.mocap.terrain.snap_footholds import heights_under
 
 Array = NDArray[np.float64]
 _TOUCH = 0.02
@@ -103,6 +103,7 @@ class Footing:
 
 
 def footing_of_clip(clip: Clip, character: Character) -> Footing:
+    """Contacts and flights of a clip with labels."""
     batch = ClipBatch.stack([clip], character)
     loose = ~(clip.motion.contacts > 0.5).any(1).numpy()
     free = airborne(batch)[0].numpy() & loose
@@ -115,6 +116,7 @@ def footing_of_clip(clip: Clip, character: Character) -> Footing:
 
 
 def supports_of_clip(clip: Clip, character: Character) -> Supports:
+    """Contacts of a clip with labels: of a labelled foot the parts that are near the ground."""
     anatomy = Anatomy.of(character)
     pose = clip.motion.body_poses(character)
     turns = rotation.to_matrix(pose.rot).double().numpy()
@@ -123,23 +125,21 @@ def supports_of_clip(clip: Clip, character: Character) -> Supports:
     for side in SIDES:
         foot, hand = anatomy.body[f"{side}_ankle"], anatomy.body[f"{side}_wrist"]
         corners = pos[:, foot, None] + np.einsum("tij,cj->tci", turns[:, foot], anatomy.sole)
-        below = clip.terrain.height_at(torch.as_tensor(corners[..., :2]).float()).double().numpy()
+        below = heights_under(clip.terrain, corners[..., :2])
         near = corners[..., 2] - below < _TOUCH
         label = clip.motion.contacts[:, foot].numpy() > 0.5
-        for part, rows in (("heel", slice(0, 2)), ("toe", slice(2, 4))):
-            held += _held(clip, side, part, label & near[:, rows].any(1), corners[:, rows])  # type: ignore[arg-type]
+        held += _held(clip, side, "heel", label & near[:, :2].any(1), corners[:, :2])
+        held += _held(clip, side, "toe", label & near[:, 2:].any(1), corners[:, 2:])
         palm = pos[:, hand, None] - np.array([0.0, 0.0, anatomy.palm_drop])
         held += _held(clip, side, "hand", clip.motion.contacts[:, hand].numpy() > 0.5, palm)
-    held.sort(key=lambda h: h.event.start)
-    events = tuple(h.event for h in held)
-    return Supports(Contacts(len(clip.motion), events), tuple(held), tuple(sorted({h.level for h in held})))
+    return Supports.of(len(clip.motion), sorted(held, key=lambda h: h.event.start))
 
 
-def _held(clip: Clip, side: str, part: Part, mask: NDArray[np.bool_], points: Array) -> list[Held]:
+def _held(clip: Clip, side: Side, part: Part, mask: NDArray[np.bool_], points: Array) -> list[Held]:
     found = []
     for (span,) in ndimage.find_objects(ndimage.label(mask)[0]):
         event = Event(side, part, span.start, span.stop, points[span])
-        level = float(clip.terrain.height_at(torch.as_tensor(event.centre[:2]).float()))
+        level = float(heights_under(clip.terrain, event.centre[:2]))
         found.append(Held(event, level if abs(level - event.height) < _SAME else event.height))
     return found
 
@@ -154,5 +154,5 @@ def retimed_supports(supports: Supports, starts: Array, at: Array) -> Supports:
         stop = min(int(np.floor(starts[e.stop - 1] + 1e-6)) + 1, len(at))
         if stop > first:
             rows = (was[first:stop] - e.start).clip(0, len(e.points) - 1)
-            held.append(replace(h, event=Event(e.side, e.part, first, stop, e.points[rows], e.votes)))
-    return Supports(Contacts(len(at), tuple(h.event for h in held)), tuple(held), supports.levels)
+            held.append(replace(h, event=replace(e, start=first, stop=stop, points=e.points[rows])))
+    return Supports(len(at), tuple(held), supports.levels)

@@ -10,26 +10,26 @@ none.
 A running stance lasts a tenth of a second, three frames at 30 Hz: that is why labels are made before resampling.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import ndimage
+from torch import Tensor
 
+from parc.fit.held_parts import PARTS, SIDES, Part, Side
 from parc.mocap.read.detect_units_and_rate import body_middle, vertical_acceleration
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.closed_form_pose import foot_frames
 from parc.mocap.subject.human_anatomy import Anatomy
 
-Part = Literal["heel", "toe", "hand"]
-PARTS: tuple[tuple[str, Part], ...] = tuple((side, part) for part in ("heel", "toe", "hand") for side in SIDES)
-
 
 @dataclass(frozen=True)
 class ContactSettings:
+    """When a part of a body stands, as far as its motion tells."""
+
     foot_speed: float = 0.35
     """m/s under which a part of a foot may stand"""
     foot_share: float = 0.14
@@ -58,7 +58,7 @@ class ContactSettings:
 class Event:
     """One part of one limb, held at one place for a while."""
 
-    side: str
+    side: Side
     part: Part
     start: int
     """first frame at the target rate"""
@@ -80,122 +80,116 @@ class Event:
         return np.append(np.median(self.points[..., :2].mean(1), axis=0), self.height)
 
     def moved(self, points: NDArray[np.float64]) -> "Event":
-        return Event(self.side, self.part, self.start, self.stop, points, self.votes)
+        """The same with other points [F, C, 3]."""
+        return replace(self, points=points)
+
+    def meets(self, other: "Event") -> bool:
+        """Whether both are held at some time."""
+        return other.start < self.stop and self.start < other.stop
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
+    """All contacts of a take, in the order of their starts."""
+
     frames: int
     """at the target rate"""
     events: tuple[Event, ...]
 
-    def held(self, side: str, part: Part) -> NDArray[np.bool_]:
-        """[T]"""
-        mask = np.zeros(self.frames, bool)
+    def held(self) -> Tensor:
+        """[T, 6] 1 where a part is held, in the order of `PARTS`."""
+        held = torch.zeros(self.frames, len(PARTS))
         for e in self.events:
-            if (e.side, e.part) == (side, part):
-                mask[e.start : e.stop] = True
-        return mask
-
-    def labels(self, anatomy: Anatomy, bodies: int) -> NDArray[np.float32]:
-        """[T, B] of the character's bodies"""
-        labels = np.zeros((self.frames, bodies), np.float32)
-        for e in self.events:
-            labels[e.start : e.stop, anatomy.body[f"{e.side}_{'wrist' if e.part == 'hand' else 'ankle'}"]] = 1
-        return labels
+            held[e.start : e.stop, PARTS.index((e.side, e.part))] = 1
+        return held
 
 
 def find_contacts(
-    fitted: Fitted, anatomy: Anatomy, fps: float = 30.0, hands: bool = True,
-    settings: ContactSettings = ContactSettings(),
-) -> Contacts:  # fmt: skip
+    fitted: Fitted, anatomy: Anatomy, fps: float = 30.0, hands: bool = True, settings: ContactSettings = ContactSettings()
+) -> Contacts:
     """Contacts of a take in the character's size at its own rate, reported in frames of the rate `fps`."""
-    marks = fitted.landmarks
-    rate = marks.fps
-    frames = int(np.floor((len(marks) - 1) / rate * fps + 1e-6)) + 1
-    smooth = max(0.008 * rate, 1e-3)
-    middle = body_middle(marks)
-    root_speed = _speed(0.5 * (marks["left_hip"] + marks["right_hip"]), rate, smooth)
-    falling = vertical_acceleration(middle, rate) < -settings.falling
-    at = np.minimum(np.round(np.arange(frames) * rate / fps).astype(int), len(marks) - 1)
+    search = _Search(fitted, anatomy, fps, settings)
     events: list[Event] = []
     for side in SIDES:
-        turns = foot_frames(anatomy, fitted, side)
-        corners = marks[f"{side}_ankle"][:, None] + np.einsum("tij,cj->tci", turns, anatomy.sole)
-        for part, rows, others in (("heel", slice(0, 2), slice(2, 4)), ("toe", slice(2, 4), slice(0, 2))):
+        events += search.foot(side)
+        if hands:
+            events += search.hand(side)
+    return Contacts(len(search.at), tuple(sorted(events, key=lambda e: e.start)))
+
+
+class _Search:
+    """The contacts of one take, limb by limb."""
+
+    def __init__(self, fitted: Fitted, anatomy: Anatomy, fps: float, settings: ContactSettings) -> None:
+        self.fitted, self.anatomy, self.settings = fitted, anatomy, settings
+        marks = fitted.landmarks
+        self.marks, self.rate = marks, marks.fps
+        frames = int(np.floor((len(marks) - 1) / self.rate * fps + 1e-6)) + 1
+        self.at = np.minimum(np.round(np.arange(frames) * self.rate / fps).astype(int), len(marks) - 1)
+        self.pelvis = 0.5 * (marks["left_hip"] + marks["right_hip"])
+        self.root_speed = self.speed(self.pelvis)
+        self.falling = vertical_acceleration(body_middle(marks), self.rate) < -settings.falling
+
+    def foot(self, side: Side) -> list[Event]:
+        """Heel and toe: while slow against the root and vertically."""
+        settings, events = self.settings, []
+        turns = foot_frames(self.anatomy, self.fitted, side)
+        corners = self.marks[f"{side}_ankle"][:, None] + np.einsum("tij,cj->tci", turns, self.anatomy.sole)
+        limit = np.maximum(settings.foot_speed, settings.foot_share * self.root_speed)
+        parts: tuple[tuple[Part, slice, slice], ...] = (("heel", slice(0, 2), slice(2, 4)), ("toe", slice(2, 4), slice(0, 2)))
+        for part, rows, others in parts:
             pair = corners[:, rows]
             above = pair[..., 2].min(1) - corners[:, others, 2].min(1)
             mid = pair.mean(1)
-            limit = np.maximum(settings.foot_speed, settings.foot_share * root_speed)
-            ratio = np.maximum(_speed(mid, rate, smooth) / limit, _speed(mid[:, 2:], rate, smooth) / settings.foot_rise)
-            for start, stop in _runs(ratio, rate, settings):
-                if np.median(falling[start:stop]) > 0.5:
-                    continue
+            for start, stop in self.runs(np.maximum(self.speed(mid) / limit, self.speed(mid[:, 2:]) / settings.foot_rise)):
+                # of a steep foot the lower part stands alone
                 level = np.median(turns[start:stop, 2, 2]) > np.cos(np.radians(settings.tilt))
-                if not level and np.median(above[start:stop]) > 0:
-                    continue
-                events += _event(side, part, start, stop, at, pair, bool(level))  # type: ignore[arg-type]
-        if hands:
-            events += _hand_events(fitted, side, at, root_speed, falling, smooth, anatomy.palm_drop, settings)
-    return Contacts(frames, tuple(sorted(events, key=lambda e: e.start)))
+                if level or np.median(above[start:stop]) <= 0:
+                    events += self.event(side, part, start, stop, pair, bool(level))
+        return events
 
+    def hand(self, side: Side) -> list[Event]:
+        """While it is slow and the body moves over it."""
+        settings, events = self.settings, []
+        hand, shoulder = self.marks[f"{side}_wrist"], self.marks[f"{side}_shoulder"]
+        moving = np.maximum(self.root_speed, self.speed(shoulder))
+        underside = hand[:, None] - np.array([0.0, 0.0, self.anatomy.palm_drop])
+        for start, stop in self.runs(self.speed(hand) / np.maximum(settings.hand_speed, settings.hand_share * moving)):
+            travel = max(_extent(shoulder[start:stop]), _extent(self.pelvis[start:stop]))
+            if travel >= settings.hand_travel and _extent(hand[start:stop]) <= min(0.6 * travel, 0.25):
+                events += self.event(side, "hand", start, stop, underside, True)
+        return events
 
-def _hand_events(
-    fitted: Fitted,
-    side: str,
-    at: NDArray,
-    root_speed: NDArray,
-    falling: NDArray,
-    smooth: float,
-    radius: float,
-    settings: ContactSettings,
-) -> list[Event]:
-    marks = fitted.landmarks
-    hand, shoulder = marks[f"{side}_wrist"], marks[f"{side}_shoulder"]
-    pelvis = 0.5 * (marks["left_hip"] + marks["right_hip"])
-    moving = np.maximum(root_speed, _speed(shoulder, marks.fps, smooth))
-    ratio = _speed(hand, marks.fps, smooth) / np.maximum(settings.hand_speed, settings.hand_share * moving)
-    events = []
-    for start, stop in _runs(ratio, marks.fps, settings):
-        travel = max(_extent(shoulder[start:stop]), _extent(pelvis[start:stop]))
-        stray = _extent(hand[start:stop])
-        if travel < settings.hand_travel or stray > min(0.6 * travel, 0.25) or np.median(falling[start:stop]) > 0.5:
-            continue
-        underside = hand[:, None] - np.array([0.0, 0.0, radius])
-        events += _event(side, "hand", start, stop, at, underside, True)
-    return events
+    def event(self, side: Side, part: Part, start: int, stop: int, points: NDArray, votes: bool) -> list[Event]:
+        """At the target rate; nothing if it falls between two frames."""
+        inside = np.nonzero((self.at >= start) & (self.at < stop))[0]
+        if len(inside) == 0:
+            return []
+        return [Event(side, part, int(inside[0]), int(inside[-1]) + 1, points[self.at[inside]], votes)]
 
+    def runs(self, ratio: NDArray) -> list[tuple[int, int]]:
+        """Stretches in which the ratio of speed to limit is under 1 somewhere and never over `leave`, but for falls."""
+        settings, rate = self.settings, self.rate
+        loose, tight = ratio < settings.leave, ratio < 1
+        gap = round(settings.gap * rate)
+        if gap:
+            loose = ndimage.binary_closing(np.pad(loose, gap + 1), np.ones(gap + 1, bool))[gap + 1 : -gap - 1]
+        slack, runs = round(0.01 * rate), []
+        for (span,) in ndimage.find_objects(ndimage.label(loose)[0]):
+            core = np.nonzero(tight[span])[0]
+            if len(core) and core[-1] + 1 - core[0] >= settings.shortest * rate:
+                start, stop = max(span.start, span.start + core[0] - slack), min(span.stop, span.start + core[-1] + 1 + slack)
+                if np.median(self.falling[start:stop]) <= 0.5:
+                    runs.append((start, stop))
+        return runs
 
-def _event(side: str, part: Part, start: int, stop: int, at: NDArray, points: NDArray, votes: bool) -> list[Event]:
-    """At the target rate; nothing if it falls between two frames."""
-    inside = np.nonzero((at >= start) & (at < stop))[0]
-    if len(inside) == 0:
-        return []
-    return [Event(side, part, int(inside[0]), int(inside[-1]) + 1, points[at[inside]], votes)]
-
-
-def _runs(ratio: NDArray, rate: float, settings: ContactSettings) -> list[tuple[int, int]]:
-    """Stretches in which the ratio of speed to limit is under 1 somewhere and never over `leave`."""
-    loose, tight = ratio < settings.leave, ratio < 1
-    gap = round(settings.gap * rate)
-    if gap:
-        loose = ndimage.binary_closing(np.pad(loose, gap + 1), np.ones(gap + 1, bool))[gap + 1 : -gap - 1]
-    labels, _ = ndimage.label(loose)
-    runs = []
-    for (span,) in ndimage.find_objects(labels):
-        core = np.nonzero(tight[span])[0]
-        if len(core) and core[-1] + 1 - core[0] >= settings.shortest * rate:
-            slack = round(0.01 * rate)
-            runs.append((max(span.start, span.start + core[0] - slack), min(span.stop, span.start + core[-1] + 1 + slack)))
-    return runs
-
-
-def _speed(track: NDArray, rate: float, smooth: float) -> NDArray[np.float64]:
-    """The lower of the speeds from the frame before and to the frame after: the ends of a stance stand too."""
-    if len(track) < 2:
-        return np.zeros(len(track))
-    steps = np.linalg.norm(np.diff(ndimage.gaussian_filter1d(track, smooth, axis=0, mode="nearest"), axis=0), axis=-1) * rate
-    return np.minimum(np.append(steps, steps[-1]), np.insert(steps, 0, steps[0]))
+    def speed(self, track: NDArray) -> NDArray[np.float64]:
+        """m/s, the lower of the speeds from the frame before and to the frame after: the ends of a stance stand too."""
+        if len(track) < 2:
+            return np.zeros(len(track))
+        smooth = ndimage.gaussian_filter1d(track, max(0.008 * self.rate, 1e-3), axis=0, mode="nearest")
+        steps = np.linalg.norm(np.diff(smooth, axis=0), axis=-1) * self.rate
+        return np.minimum(np.append(steps, steps[-1]), np.insert(steps, 0, steps[0]))
 
 
 def _extent(track: NDArray) -> float:

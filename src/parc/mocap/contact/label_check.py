@@ -9,7 +9,7 @@ that a clip ends up with, once it stands on its ground (here the true one).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 import torch
@@ -18,10 +18,10 @@ from scipy import ndimage
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.held_parts import held_labels
 from parc.mocap.contact.find_contacts import ContactSettings, find_contacts
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.mocap.contact.support_levels import LevelSettings, find_levels
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.subject.body_landmarks import landmarks_of_motion
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.human_anatomy import Anatomy
@@ -31,6 +31,8 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LabelScore:
+    """Frames of one body, counted."""
+
     truth: int
     """frames in contact as simulated"""
     labelled: int
@@ -41,16 +43,16 @@ class LabelScore:
     """simulated frames with a label near"""
 
     def __add__(self, other: "LabelScore") -> "LabelScore":
-        return LabelScore(
-            self.truth + other.truth, self.labelled + other.labelled, self.right + other.right, self.found + other.found
-        )
+        return LabelScore(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def precision(self) -> float:
+        """Share of labelled frames that are right."""
         return self.right / self.labelled if self.labelled else float("nan")
 
     @property
     def recall(self) -> float:
+        """Share of simulated frames that are found."""
         return self.found / self.truth if self.truth else float("nan")
 
 
@@ -68,8 +70,8 @@ def check_labels(
 ) -> Scores:
     """Of feet and hands over all clips."""
     anatomy = Anatomy.of(character)
-    ends = [anatomy.body[f"{side}_{part}"] for part in ("ankle", "wrist") for side in SIDES]
-    hands = ends[2:]
+    hands = anatomy.hands
+    ends = anatomy.feet + hands
     scores = {stage: {character.names[b]: LabelScore(0, 0, 0, 0) for b in ends} for stage in STAGES}
     for clip in clips:
         true = clip.motion.contacts.numpy() > 0.5
@@ -95,7 +97,7 @@ def label_motion(
     marks = landmarks_of_motion(character, clip.motion, clip.name)
     fitted = Fitted(marks, float(np.arctan2(-anatomy.toe[2], anatomy.toe[0])), 1.0)
     found = find_levels(find_contacts(fitted, anatomy, marks.fps, hands, contact), marks.fps, level)
-    return found.contacts.labels(anatomy, len(character))[: len(clip.motion)] > 0.5
+    return held_labels(character, found.contacts.held())[: len(clip.motion)].numpy() > 0.5
 
 
 def score_labels(true: Mask, labels: Mask, tolerance: int) -> LabelScore:

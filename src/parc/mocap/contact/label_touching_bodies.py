@@ -14,7 +14,6 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.metrics.clip_batch import ClipBatch
-from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.subject.human_anatomy import Anatomy
 
 NEAR = 0.008
@@ -32,7 +31,7 @@ def label_touching(clip: Clip, character: Character, hands: bool = False) -> Cli
 def touching_labels(batch: ClipBatch, used: Tensor) -> Tensor:
     """[N, T, B] labels of all bodies of clips side by side; `used` [N] bool: whether hands touch anything."""
     anatomy = Anatomy.of(batch.character)
-    feet, hands = ([anatomy.body[f"{side}_{part}"] for side in SIDES] for part in ("ankle", "wrist"))
+    feet, hands = anatomy.feet, anatomy.hands
     near = (batch.body_clearance < NEAR) & batch.valid.unsqueeze(-1)
     near[..., hands] &= (_slowest(batch, hands) < PASSING) & used.to(near.device)[:, None, None]
     nothing = torch.zeros_like(near[:, :1])

@@ -8,15 +8,20 @@ level to count, and toes alone found none. A steep foot that is lower than a rai
 high above feet that stand all the while, with nothing else on its level near by, rests on a hip or in the air.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parc.mocap.contact.find_contacts import Contacts, Event
+from parc.mocap.subject.calibrate_subject import plane_slope
 
 
 @dataclass(frozen=True)
 class LevelSettings:
+    """How heights of contacts become levels."""
+
     width: float = 0.07
     """m from the mean of a level within which heights belong to it"""
     agree: float = 0.06
@@ -48,21 +53,43 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Supports:
-    contacts: Contacts
-    """only events that are on a level"""
+    """What a body stands on and when: only events that are on a level."""
+
+    frames: int
     held: tuple[Held, ...]
-    """of the same events, in order"""
+    """in the order of their starts"""
     levels: tuple[float, ...]
     """m, from the lowest"""
 
-    def lifted(self, by: float) -> "Supports":
-        """Everything moved up by `by` m."""
-        held = tuple(Held(h.event.moved(h.event.points + np.array([0.0, 0.0, by])), h.level + by) for h in self.held)
-        contacts = replace(self.contacts, events=tuple(h.event for h in held))
-        return Supports(contacts, held, tuple(level + by for level in self.levels))
+    @classmethod
+    def of(cls, frames: int, held: Iterable[Held]) -> "Supports":
+        """With the levels that something is held on."""
+        held = tuple(held)
+        return cls(frames, held, tuple(sorted({h.level for h in held})))
+
+    @property
+    def contacts(self) -> Contacts:
+        """The events alone."""
+        return Contacts(self.frames, tuple(h.event for h in self.held))
+
+    @property
+    def centres(self) -> NDArray[np.float64]:
+        """[E, 3] of the events, m."""
+        return np.array([h.event.centre for h in self.held]).reshape(-1, 3)
+
+    def changed(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> "Supports":
+        """With other points [F, C, 3] of all events, on the levels they were on."""
+        return replace(self, held=tuple(replace(h, event=h.event.moved(change(h.event.points))) for h in self.held))
+
+    def shifted(self, shifts: Sequence[NDArray[np.float64]], levels: Sequence[float] | None = None) -> "Supports":
+        """With event i moved by shifts[i] [3], and then said to be on levels[i] (by default the level it was on)."""
+        on = [h.level for h in self.held] if levels is None else levels
+        each = zip(self.held, shifts, on, strict=True)
+        return Supports.of(self.frames, (Held(h.event.moved(h.event.points + shift), float(level)) for h, shift, level in each))
 
 
 def find_levels(contacts: Contacts, fps: float = 30.0, settings: LevelSettings = LevelSettings()) -> Supports:
+    """The levels of a take's contacts, and the contacts that are on one."""
     founding = [(e, _foot_weight(e, contacts, fps, settings)) for e in contacts.events if e.part != "hand"]
     levels = _cluster([(e.height, w) for e, w in founding if w > 0], settings.width, settings.shortest)
     if not levels and founding:
@@ -79,27 +106,13 @@ def find_levels(contacts: Contacts, fps: float = 30.0, settings: LevelSettings =
         dangles = level is not None and not e.votes and e.height < level - settings.hanging and level > min(levels)
         if level is not None and abs(level - e.height) <= reach and not dangles:
             held.append(Held(e, level))
-    held = [h for h in held if not _idle(h, held, settings)]
-    used = sorted({h.level for h in held})
-    return Supports(Contacts(contacts.frames, tuple(h.event for h in held)), tuple(held), tuple(used))
+    return Supports.of(contacts.frames, [h for h in held if not _idle(h, held, settings)])
 
 
-def floor_slope(supports: Supports, steepest: float = 0.03) -> np.ndarray:
-    """Rise of the recorded floor in x and y, [2]: a plane through the heights of footholds on the lowest level.
-
-    A laboratory's calibration leaves a per cent or so. Zero where footholds are too few or too close to tell, or too steep to be
-    that.
-    """
-    centres = np.array(
-        [h.event.centre for h in supports.held if h.level == supports.levels[0] and h.event.part != "hand" and h.event.votes]
-    )
-    if len(centres) < 6 or np.ptp(centres[:, :2], axis=0).max() < 1.5:
-        return np.zeros(2)
-    middle = centres.mean(0)
-    away = centres - middle
-    ridge = len(centres) * 0.3**2 * np.eye(2)
-    slope = np.linalg.solve(away[:, :2].T @ away[:, :2] + ridge, away[:, :2].T @ away[:, 2])
-    return slope if np.linalg.norm(slope) < steepest else np.zeros(2)
+def floor_slope(supports: Supports) -> NDArray[np.float64]:
+    """Rise of the recorded floor in x and y, [2], from the footholds of one take on its lowest level."""
+    floor = [h.level == supports.levels[0] and h.event.part != "hand" and h.event.votes for h in supports.held]
+    return plane_slope(supports.centres[np.array(floor, bool)], widest=1.5, ridge=0.3, robust=False)
 
 
 def _foot_weight(event: Event, contacts: Contacts, fps: float, settings: LevelSettings) -> float:
@@ -108,9 +121,7 @@ def _foot_weight(event: Event, contacts: Contacts, fps: float, settings: LevelSe
         return 0.0
     seconds = (event.stop - event.start) / fps
     other = "heel" if event.part == "toe" else "toe"
-    twins = [
-        e for e in contacts.events if (e.side, e.part) == (event.side, other) and e.start < event.stop and event.start < e.stop
-    ]
+    twins = [e for e in contacts.events if (e.side, e.part) == (event.side, other) and e.meets(event)]
     hanging = _hanging(event, contacts, settings)
     if not twins:
         return seconds if event.part == "toe" and not hanging else 0.0

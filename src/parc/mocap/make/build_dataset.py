@@ -44,6 +44,8 @@ from parc.run.settings_guard import agree
 
 @dataclass(frozen=True)
 class BuildSettings:
+    """Of a build."""
+
     mocap: MocapSettings = field(default_factory=MocapSettings)
     limits: MocapLimits = field(default_factory=MocapLimits)
     workers: int = 0

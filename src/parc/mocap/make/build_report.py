@@ -11,6 +11,8 @@ from parc.run.resumable_items import ResumableItems
 
 @dataclass(frozen=True)
 class RowResult:
+    """What became of a row or a variation."""
+
     name: str
     status: str
     """kept, rejected or failed"""
@@ -32,15 +34,19 @@ class RowResult:
 
 @dataclass(frozen=True)
 class BuildReport:
+    """Of all rows of a job."""
+
     results: tuple[RowResult, ...]
     removed: tuple[str, ...] = ()
     """clips taken out, as their rows are no longer on the list"""
 
     def named(self, status: str) -> list[RowResult]:
+        """Those kept, rejected or failed."""
         return [r for r in self.results if r.status == status]
 
     @property
     def seconds_kept(self) -> float:
+        """s of motion"""
         return sum(r.quality.get("seconds", 0.0) for r in self.named("kept"))
 
     def medians(self) -> dict[str, float]:

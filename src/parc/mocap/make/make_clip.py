@@ -7,15 +7,14 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip, Provenance
-from parc.mocap.contact.find_contacts import Contacts, ContactSettings, find_contacts
+from parc.mocap.contact.find_contacts import ContactSettings, find_contacts
 from parc.mocap.contact.label_touching_bodies import label_touching
-from parc.mocap.contact.support_levels import Held, LevelSettings, Supports, find_levels, floor_slope
+from parc.mocap.contact.support_levels import LevelSettings, Supports, find_levels, floor_slope
 from parc.mocap.make.mocap_quality import Quality, measure_quality
-from parc.mocap.subject.body_landmarks import Landmarks
-from parc.mocap.subject.calibrate_subject import Calibration, Fitted, calibrate, fit_take
-from parc.mocap.subject.fit_clips import FitSettings
+from parc.mocap.subject.body_landmarks import Landmarks, yaw_matrix
+from parc.mocap.subject.calibrate_subject import Calibration, Fitted, calibrate, fit_take, levelled
 from parc.mocap.subject.human_anatomy import Anatomy
-from parc.mocap.subject.retarget_motion import retarget
+from parc.mocap.subject.landmark_fit import FitSettings, retarget
 from parc.mocap.terrain.reconstruct_terrain import ReconstructedTerrain, ReconstructSettings, reconstruct, without_passed
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.mocap.terrain.shift_contacts import warp
@@ -24,6 +23,8 @@ from parc.mocap.terrain.snap_footholds import FootingSettings, settle
 
 @dataclass(frozen=True)
 class MocapSettings:
+    """Of every step from a take to a clip."""
+
     fps: float = 30.0
     """of the clips made"""
     retarget: FitSettings = field(default_factory=FitSettings)
@@ -36,6 +37,8 @@ class MocapSettings:
 
 @dataclass(frozen=True, eq=False)
 class Made:
+    """A clip, and what it was made by way of."""
+
     clip: Clip
     fitted: Fitted
     """the take in the clip's frame and at its rate"""
@@ -61,22 +64,30 @@ def make_clip(
     """
     anatomy = Anatomy.of(character)
     fitted, supports = stand(take, calibration or calibrate([take]), anatomy, hands, settings)
+
+    # landmarks at the clip's rate, their contacts put onto levels, as a motion
     slow = replace(fitted, landmarks=fitted.landmarks.resampled(settings.fps))
     if stretch != 1.0:
         marks, supports = warp(slow.landmarks, supports, _apart(supports, stretch))
         slow = replace(slow, landmarks=marks)
     marks, supports = warp(slow.landmarks, supports, _onto_levels(supports))
     (motion,) = retarget([replace(slow, landmarks=marks)], character, settings.retarget, device)
+
+    # the terrain under it, and footholds put onto its cells
     supports = without_passed(supports, motion, character, settings.reconstruct)
     ground = reconstruct(supports, motion, character, settings.reconstruct)
-    supports = turned_supports(supports, ground.yaw)
+    supports = supports.changed(lambda points: points @ yaw_matrix(ground.yaw).T)
     motion = motion.moved(turn=torch.tensor(ground.yaw))
     marks, supports = warp(marks.turned(ground.yaw), supports, settle(supports, ground.terrain, settings.footing))
     slow = replace(slow, landmarks=slow.landmarks.turned(ground.yaw))
+
+    # the motion on the terrain, labelled and measured
     goals = replace(slow, landmarks=marks)
     (motion,) = refine([motion], [goals], [supports], [ground.terrain], character, settings.refine, device)
     clip = label_touching(Clip(take.name, motion, ground.terrain, None, character.name, provenance), character, hands)
     quality = measure_quality(clip, slow, character, ground.cost)
+
+    # what was done, for the provenance
     edits = (
         *provenance.edits,
         f"retarget: scale {fitted.scale:.4f}, leg {anatomy.leg / fitted.scale:.4f} m, foot pitch {fitted.foot_pitch:.3f} rad",
@@ -101,12 +112,12 @@ def stand(
     supports = supports_of(fitted)
     slope = floor_slope(supports)
     if slope.any():
-        level = fitted.landmarks.moved(lambda track: track - np.array([0.0, 0.0, 1.0]) * (track[:, :2] @ slope)[:, None])
-        fitted = replace(fitted, landmarks=level)
+        fitted = replace(fitted, landmarks=levelled(fitted.landmarks, slope))
         supports = supports_of(fitted)
     lift = -supports.levels[0] if supports.levels else 0.0
-    lifted = fitted.landmarks.moved(lambda track: track + np.array([0.0, 0.0, lift]))
-    return replace(fitted, landmarks=lifted), supports.lifted(lift)
+    up = np.array([0.0, 0.0, lift])
+    lifted = supports.shifted([up] * len(supports.held), [h.level + lift for h in supports.held])
+    return replace(fitted, landmarks=fitted.landmarks.moved(lambda track: track + up)), lifted
 
 
 def _onto_levels(supports: Supports) -> list[np.ndarray]:
@@ -114,13 +125,4 @@ def _onto_levels(supports: Supports) -> list[np.ndarray]:
 
 
 def _apart(supports: Supports, stretch: float) -> list[np.ndarray]:
-    centres = np.array([h.event.centre for h in supports.held]).reshape(-1, 3)
-    away = (stretch - 1) * (centres - centres[:1])
-    return [np.array([x, y, 0.0]) for x, y, _ in away]
-
-
-def turned_supports(supports: Supports, yaw: float) -> Supports:
-    c, s = np.cos(yaw), np.sin(yaw)
-    matrix = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    held = tuple(Held(h.event.moved(h.event.points @ matrix.T), h.level) for h in supports.held)
-    return Supports(Contacts(supports.contacts.frames, tuple(h.event for h in held)), held, supports.levels)
+    return list((stretch - 1) * (supports.centres - supports.centres[:1]) * np.array([1.0, 1.0, 0.0]))

@@ -20,6 +20,7 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.fit.unknowns import pad
 from parc.metrics.body_fit import self_penetration_frames
 from parc.metrics.clip_batch import ClipBatch
 from parc.metrics.foot_skate import skate
@@ -28,7 +29,6 @@ from parc.metrics.jerk import jerk
 from parc.metrics.terrain_fit import deep_frames, penetration_mm
 from parc.mocap.read.joint_naming import SIDES
 from parc.mocap.subject.calibrate_subject import Fitted
-from parc.mocap.subject.fit_goals import pad
 from parc.mocap.subject.human_anatomy import Anatomy
 
 UNITS = {

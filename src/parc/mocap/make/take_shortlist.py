@@ -34,6 +34,8 @@ _NEEDED = ("source", "skill")
 
 @dataclass(frozen=True)
 class ShortlistRow:
+    """A take that is wanted."""
+
     source: str
     first_frame: int
     last_frame: int | None
@@ -45,6 +47,7 @@ class ShortlistRow:
     """of the clip"""
 
     def file(self, shortlist: Path) -> Path:
+        """Where the source is."""
         return shortlist.parent / self.source
 
 

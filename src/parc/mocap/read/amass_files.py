@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from parc.dataset.convert.array_file import parse_arrays
 from parc.errors import FormatError
-from parc.mocap.read.source_motion import SourceMotion
+from parc.mocap.read.source_motion import SourceMotion, joints_in_world
 from parc.run.file_reading import read_bytes
 
 JOINTS = (
@@ -53,8 +53,7 @@ def read_amass(path: Path | str) -> SourceMotion:
     if not np.isfinite(poses).all() or not np.isfinite(trans).all():
         raise FormatError(f"{path.name}: poses or trans are not finite")
     pos, rot = _forward(poses[:, :needed].reshape(len(poses), -1, 3).astype(np.float64), trans.astype(np.float64))
-    subject = path.parent.name or path.stem
-    return SourceMotion(path.stem, JOINTS, PARENTS, pos, float(rate.reshape(())), subject, rot, file=path.name)
+    return SourceMotion(path.stem, JOINTS, PARENTS, pos, float(rate.reshape(())), rot, file=path.name)
 
 
 def load_arrays(path: Path) -> dict[str, NDArray]:
@@ -64,12 +63,7 @@ def load_arrays(path: Path) -> dict[str, NDArray]:
 
 def _forward(axis_angle: NDArray[np.float64], trans: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     frames, joints = axis_angle.shape[:2]
-    local = Rotation.from_rotvec(axis_angle.reshape(-1, 3)).as_matrix().reshape(frames, joints, 3, 3)
-    pos, rot = np.empty((frames, joints, 3)), np.empty((frames, joints, 3, 3))
-    for j, parent in enumerate(PARENTS):
-        if parent < 0:
-            pos[:, j], rot[:, j] = MEAN_OFFSETS[j] + trans, local[:, j]
-        else:
-            pos[:, j] = pos[:, parent] + rot[:, parent] @ MEAN_OFFSETS[j]
-            rot[:, j] = rot[:, parent] @ local[:, j]
-    return pos, rot
+    turns = Rotation.from_rotvec(axis_angle.reshape(-1, 3)).as_matrix().reshape(frames, joints, 3, 3)
+    offsets = np.tile(MEAN_OFFSETS, (frames, 1, 1))
+    offsets[:, 0] += trans
+    return joints_in_world(PARENTS, offsets, turns)

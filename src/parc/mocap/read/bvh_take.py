@@ -14,12 +14,12 @@ from scipy.spatial.transform import Rotation
 from parc.dataset.convert.bvh_file import POSITIONS, Bvh
 from parc.dataset.convert.bvh_file import parse_bvh as parse_text
 from parc.errors import FormatError
-from parc.mocap.read.source_motion import SourceMotion
+from parc.mocap.read.source_motion import SourceMotion, joints_in_world
 from parc.run.file_reading import read_bytes
 
 
 def read_bvh(path: Path | str) -> SourceMotion:
-    """The motion in a file, in the file's units and axes; the subject is what stands before the first '_' of its name."""
+    """The motion in a file, in the file's units and axes."""
     path = Path(path)
     try:
         text = read_bytes(path).decode()
@@ -49,7 +49,6 @@ def parse_bvh(text: str, file: str) -> SourceMotion:
         parents=tuple(parents),
         pos=np.concatenate(ends, 1),
         fps=float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps,
-        subject=name.split("_")[0],
         rot=np.concatenate(end_rot, 1),
         file=file,
     )
@@ -58,22 +57,17 @@ def parse_bvh(text: str, file: str) -> SourceMotion:
 def _forward(bvh: Bvh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """World positions [T, J, 3] and rotations [T, J, 3, 3]: all frames at once, a joint at a time."""
     frames, count = len(bvh.values), len(bvh.joints)
-    pos, rot = np.empty((frames, count, 3)), np.empty((frames, count, 3, 3))
+    offsets, turns = np.empty((frames, count, 3)), np.empty((frames, count, 3, 3))
     column = 0
     for j, joint in enumerate(bvh.joints):
-        local = np.tile(np.asarray(joint.offset, dtype=np.float64), (frames, 1))
+        offsets[:, j] = joint.offset
         order, angles = "", []
         for channel in joint.channels:
             if channel in POSITIONS:
-                local[:, POSITIONS.index(channel)] = bvh.values[:, column]
+                offsets[:, j, POSITIONS.index(channel)] = bvh.values[:, column]
             else:
                 order += channel[0]
                 angles.append(bvh.values[:, column])
             column += 1
-        turn = Rotation.from_euler(order, np.stack(angles, -1), degrees=True).as_matrix() if order else np.eye(3)
-        if joint.parent < 0:
-            pos[:, j], rot[:, j] = local, turn
-        else:
-            pos[:, j] = pos[:, joint.parent] + np.einsum("tij,tj->ti", rot[:, joint.parent], local)
-            rot[:, j] = rot[:, joint.parent] @ turn
-    return pos, rot
+        turns[:, j] = Rotation.from_euler(order, np.stack(angles, -1), degrees=True).as_matrix() if order else np.eye(3)
+    return joints_in_world([joint.parent for joint in bvh.joints], offsets, turns)

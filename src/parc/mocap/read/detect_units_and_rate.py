@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from parc.errors import FormatError
-from parc.mocap.read.joint_naming import SIDES, find_places
+from parc.fit.held_parts import SIDES
+from parc.mocap.read.joint_naming import find_places
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.body_landmarks import Landmarks, landmarks_of
 

@@ -25,9 +25,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from parc.errors import FormatError
+from parc.fit.held_parts import SIDES
 from parc.run.file_reading import MOST_TEXT, parse_json, read_bytes
 
-SIDES = ("left", "right")
 _TRUNK_WORDS = {
     "pelvis": ("pelvis", "hips", "hip", "root"),
     "spine": ("spine", "spine0", "lowerback", "spine1", "spine01", "torso", "abdomen", "abdomenlower", "l5", "chest", "spine05"),

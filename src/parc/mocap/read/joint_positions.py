@@ -46,8 +46,8 @@ def read_positions(path: Path | str, joints: tuple[str, ...] | None = None, fps:
     rate = fps or next((_rate(arrays[k], file.name) for k in ("fps", "mocap_framerate", "frame_rate") if k in arrays), None)
     if rate is None:
         raise FormatError(f"{file.name}: has no frame rate; give one (--fps, or true_fps on a shortlist)")
-    subject, told_as = path.parent.name, f"{path.name}/{file.name}" if path.is_dir() else path.name
-    return SourceMotion(path.stem, tuple(joints), (-1,) * len(joints), pos.astype(np.float64), rate, subject, file=told_as)
+    told_as = f"{path.name}/{file.name}" if path.is_dir() else path.name
+    return SourceMotion(path.stem, tuple(joints), (-1,) * len(joints), pos.astype(np.float64), rate, file=told_as)
 
 
 def _rate(array: NDArray, name: str) -> float:

@@ -46,6 +46,8 @@ class ReadSettings:
 
 @dataclass(frozen=True, eq=False)
 class Take:
+    """What a file gave."""
+
     landmarks: Landmarks
     warnings: tuple[str, ...] = ()
 

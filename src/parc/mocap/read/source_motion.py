@@ -4,6 +4,7 @@ Readers return it as the file has it (units and axes of the file); `parc.mocap.r
 metres with z up. Names are the file's own, `parc.mocap.read.joint_naming` says which of them is a knee.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +15,8 @@ from parc.errors import FormatError
 
 @dataclass(frozen=True, eq=False)
 class SourceMotion:
+    """Joints of any skeleton in the world, frame by frame."""
+
     name: str
     joints: tuple[str, ...]
     parents: tuple[int, ...]
@@ -21,8 +24,6 @@ class SourceMotion:
     pos: NDArray[np.float64]
     """[T, J, 3] joints in the world"""
     fps: float
-    subject: str = ""
-    """who was recorded: calibration is shared between the takes of one person"""
     rot: NDArray[np.float64] | None = None
     """[T, J, 3, 3] in the world, where the file has them"""
     warnings: tuple[str, ...] = field(default=())
@@ -50,11 +51,8 @@ class SourceMotion:
 
     @property
     def told_as(self) -> str:
+        """What messages call it."""
         return self.file or self.name
-
-    @property
-    def seconds(self) -> float:
-        return len(self) / self.fps
 
     def slice(self, first: int, stop: int | None = None) -> "SourceMotion":
         """Frames first .. stop-1 (to the end if None)."""
@@ -67,3 +65,15 @@ class SourceMotion:
         """Every position multiplied by a rotation [3, 3] of the world and by a scale."""
         rot = None if self.rot is None else matrix @ self.rot
         return replace(self, pos=scale * self.pos @ matrix.T, rot=rot)
+
+
+def joints_in_world(
+    parents: Sequence[int], offsets: NDArray[np.float64], turns: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Positions [T, J, 3] and rotations [T, J, 3, 3] of joints, parents first, from those in their parents' frames."""
+    pos, rot = offsets.copy(), turns.copy()
+    for j, parent in enumerate(parents):
+        if parent >= 0:
+            pos[:, j] = pos[:, parent] + np.einsum("tij,tj->ti", rot[:, parent], offsets[:, j])
+            rot[:, j] = rot[:, parent] @ turns[:, j]
+    return pos, rot

@@ -13,7 +13,8 @@ from scipy import interpolate, ndimage
 from parc.character import rotation
 from parc.character.character import Character
 from parc.errors import MotionError
-from parc.mocap.read.joint_naming import SIDES, find_places
+from parc.fit.held_parts import SIDES
+from parc.mocap.read.joint_naming import find_places
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.motion.motion import Motion
@@ -25,11 +26,12 @@ PALM = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
+    """Tracks of a recorded body's places."""
+
     name: str
     at: Mapping[str, Track]
     """[T, 3] of each place, m"""
     fps: float
-    subject: str = ""
 
     def __len__(self) -> int:
         return len(next(iter(self.at.values())))
@@ -41,13 +43,12 @@ class Landmarks:
         return place in self.at
 
     def moved(self, change: Callable[[Track], Track]) -> "Landmarks":
+        """With every track changed."""
         return replace(self, at={place: change(track) for place, track in self.at.items()})
 
     def turned(self, angle: float) -> "Landmarks":
         """About the vertical through the origin."""
-        c, s = np.cos(angle), np.sin(angle)
-        matrix = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return self.moved(lambda track: track @ matrix.T)
+        return self.moved(lambda track: track @ yaw_matrix(angle).T)
 
     def resampled(self, fps: float, smoothing: float = 0.35) -> "Landmarks":
         """At another rate; frames of the old rate are first averaged with a Gaussian of `smoothing` new frames where there are
@@ -67,6 +68,19 @@ class Landmarks:
         return replace(self.moved(resample), fps=fps)
 
 
+def turned_xy(xy: Track, angle: Track | float) -> Track:
+    """Vectors [..., 2] of the plane turned by angles [...], rad."""
+    c, s = np.cos(angle), np.sin(angle)
+    x, y = xy[..., 0], xy[..., 1]
+    return np.stack([c * x - s * y, s * x + c * y], -1)
+
+
+def yaw_matrix(angle: float) -> Track:
+    """[3, 3], a turn about the vertical."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
 def landmarks_of(source: SourceMotion, naming: Mapping[str, str] | None = None) -> Landmarks:
     """The places of the body of a motion in metres, z up."""
     places = find_places(source.joints, naming, source.told_as)
@@ -75,7 +89,7 @@ def landmarks_of(source: SourceMotion, naming: Mapping[str, str] | None = None) 
     for side in SIDES:
         if f"{side}_finger" in at:
             at[f"{side}_wrist"] = _palm(at[f"{side}_wrist"], at.pop(f"{side}_finger"))
-    return Landmarks(source.name, at, source.fps, source.subject)
+    return Landmarks(source.name, at, source.fps)
 
 
 def _palm(wrist: Track, finger: Track) -> Track:
@@ -96,4 +110,4 @@ def landmarks_of_motion(character: Character, motion: Motion, name: str = "motio
         at[f"{side}_toe"] = pos[:, foot] + turns[:, foot] @ anatomy.toe
     if not all(np.isfinite(track).all() for track in at.values()):
         raise MotionError(f"{name}: the motion is not finite")
-    return Landmarks(name, at, motion.fps, name)
+    return Landmarks(name, at, motion.fps)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parc.errors import MotionError
-from parc.mocap.read.joint_naming import SIDES
+from parc.fit.held_parts import SIDES
 from parc.mocap.subject.body_landmarks import Landmarks
 from parc.mocap.subject.human_anatomy import Anatomy
 
@@ -41,6 +41,8 @@ _ODD = 0.015
 
 @dataclass(frozen=True)
 class Calibration:
+    """What takes of one subject have in common."""
+
     leg: float
     """m from hip over knee to ankle"""
     toe_drop: float
@@ -49,6 +51,7 @@ class Calibration:
     """rise of the recorded floor in x and y"""
 
     def scale(self, anatomy: Anatomy) -> float:
+        """From the subject's size to the character's."""
         return anatomy.leg / self.leg
 
 
@@ -76,6 +79,7 @@ def calibrate(takes: Sequence[Landmarks]) -> Calibration:
 
 
 def fit_take(take: Landmarks, calibration: Calibration, anatomy: Anatomy) -> Fitted:
+    """In the character's size and time, floor level and at 0."""
     scale = calibration.scale(anatomy)
     take = levelled(take, np.array(calibration.slope))
     lift = anatomy.ankle_drop - scale * standing_ankle(take)
@@ -101,19 +105,28 @@ def _floor_slope(standing: Sequence[NDArray]) -> NDArray:
         return np.zeros(2)
     lowest = np.array([np.median(f[:, 2]) for f in floors])
     floors = [f for f, z in zip(floors, lowest, strict=True) if abs(z - np.median(lowest)) < _NEAR]
-    spots = np.concatenate([np.zeros((0, 3)), *(_thinned(f) for f in floors)])
-    if len(floors) < 2 or len(spots) < 6 or np.ptp(spots[:, :2], axis=0).max() < _WIDE:
+    return plane_slope(np.concatenate([_thinned(f) for f in floors]), _WIDE, 0.2, True) if len(floors) > 1 else np.zeros(2)
+
+
+def plane_slope(spots: NDArray, widest: float, ridge: float, robust: bool) -> NDArray:
+    """Rise in x and y, [2], of a plane through footholds [N, 3]: what a laboratory's calibration leaves, a per cent or so.
+
+    Zero where footholds are too few or do not reach `widest` m, or the plane is too steep to be that. `ridge` (m) keeps it level
+    where they tell little. `robust`: odd ones count less, and a plane that explains little is none.
+    """
+    if len(spots) < 6 or np.ptp(spots[:, :2], axis=0).max() < widest:
         return np.zeros(2)
-    slope, level = np.zeros(2), float(np.median(spots[:, 2]))
-    for _ in range(20):
-        weight = 1 / (1 + ((spots[:, 2] - level - spots[:, :2] @ slope) / _ODD) ** 2)
+    slope, level, weight = np.zeros(2), float(np.median(spots[:, 2])), np.ones(len(spots))
+    for _ in range(20 if robust else 1):
+        if robust:
+            weight = 1 / (1 + ((spots[:, 2] - level - spots[:, :2] @ slope) / _ODD) ** 2)
         middle = (weight[:, None] * spots).sum(0) / weight.sum()
         away = spots - middle
-        ridge = 0.2**2 * weight.sum() * np.eye(2)
-        slope = np.linalg.solve((weight[:, None] * away[:, :2]).T @ away[:, :2] + ridge, (weight * away[:, 2]) @ away[:, :2])
+        square = (weight[:, None] * away[:, :2]).T @ away[:, :2] + ridge**2 * weight.sum() * np.eye(2)
+        slope = np.linalg.solve(square, (weight * away[:, 2]) @ away[:, :2])
         level = float(middle[2] - middle[:2] @ slope)
     left = np.median(np.abs(spots[:, 2] - level - spots[:, :2] @ slope))
-    explained = left < _BETTER * np.median(np.abs(spots[:, 2] - np.median(spots[:, 2])))
+    explained = not robust or left < _BETTER * np.median(np.abs(spots[:, 2] - np.median(spots[:, 2])))
     return slope if explained and np.linalg.norm(slope) < _STEEPEST else np.zeros(2)
 
 

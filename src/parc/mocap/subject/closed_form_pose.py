@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from parc.character import rotation
 from parc.character.character import Character
-from parc.mocap.read.joint_naming import SIDES
+from parc.fit.held_parts import SIDES
+from parc.fit.two_bone_ik import limb_bones, shortest_turn
 from parc.mocap.subject.body_landmarks import Landmarks
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.human_anatomy import Anatomy
@@ -32,6 +33,8 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 class StartPose(NamedTuple):
+    """Poses to begin a fit with."""
+
     root_pos: torch.Tensor
     """[T, 3]"""
     root_rot: torch.Tensor
@@ -43,8 +46,11 @@ class StartPose(NamedTuple):
 
 
 def start_pose(character: Character, fitted: Fitted) -> StartPose:
+    """Of every frame of a take in the character's size."""
     anatomy, marks = Anatomy.of(character), fitted.landmarks
     world = np.tile(np.eye(3), (len(marks), len(character), 1, 1))
+
+    # the trunk, then limbs from where it puts them, feet, and what no landmark tells of as its parent
     trunk = _trunk(character, anatomy, marks, world)
     hips = [anatomy.body[f"{side}_hip"] for side in SIDES]
     middle = np.mean([_origin(character, world, b) for b in hips], axis=0)
@@ -66,23 +72,23 @@ def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None
     Without toes and `world` it is taken to be level as far as an ankle allows: the foot of one who kneels points down.
     """
     marks = fitted.landmarks
-    shin = _unit(marks[f"{side}_ankle"] - marks[f"{side}_knee"])
+    shin = unit(marks[f"{side}_ankle"] - marks[f"{side}_knee"])
     across = marks["left_hip"] - marks["right_hip"]
     if f"{side}_toe" not in marks:
         if world is None:
-            y = _unit(across - (across * shin).sum(-1, keepdims=True) * shin)
-            forward = _unit(np.cross(y, _UP))
+            y = unit(across - (across * shin).sum(-1, keepdims=True) * shin)
+            forward = unit(np.cross(y, _UP))
             lean = np.arctan2(-(shin * forward).sum(-1), -shin[:, 2])
             down = np.maximum(lean - _FLEXED, 0.0)[:, None]
             c, s = np.cos(down), np.sin(down)
             return np.stack([c * forward - s * _UP, y, c * _UP + s * forward], -1)
         return world[:, anatomy.body[f"{side}_knee"]]
-    along = _unit(marks[f"{side}_toe"] - marks[f"{side}_ankle"])
+    along = unit(marks[f"{side}_toe"] - marks[f"{side}_ankle"])
     plane = np.cross(along, -shin)
-    y = -_unit(plane)
+    y = -unit(plane)
     y = np.where((y * across).sum(-1, keepdims=True) < 0, -y, y)
-    y = _unit(y + 0.5 * _unit(across - (across * along).sum(-1, keepdims=True) * along))
-    y = _unit(y - (y * along).sum(-1, keepdims=True) * along)
+    y = unit(y + 0.5 * unit(across - (across * along).sum(-1, keepdims=True) * along))
+    y = unit(y - (y * along).sum(-1, keepdims=True) * along)
     z = np.cross(along, y)
     c, s = np.cos(fitted.foot_pitch), np.sin(fitted.foot_pitch)
     return np.stack([c * along + s * z, y, c * z - s * along], -1)
@@ -92,16 +98,16 @@ def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Arra
     """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set."""
     hips = 0.5 * (marks["left_hip"] + marks["right_hip"])
     shoulders = 0.5 * (marks["left_shoulder"] + marks["right_shoulder"])
-    along = _unit(shoulders - hips)
-    low = _unit(marks["spine"] - hips) if "spine" in marks else along
+    along = unit(shoulders - hips)
+    low = unit(marks["spine"] - hips) if "spine" in marks else along
     low = np.where((low * along).sum(-1, keepdims=True) > 0.3, low, along)
-    world[:, 0] = _frame(_unit(low + along), marks["left_hip"] - marks["right_hip"])
+    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"])
     done = {0}
     shoulder_body = character.parents[anatomy.body["left_shoulder"]]
     chain = _chain(character, shoulder_body)
     if chain:
         waist = hips + world[:, 0] @ np.array(character.bodies[chain[0]].offset)
-        chest = _frame_keeping_z(_unit(shoulders - waist), marks["left_shoulder"] - marks["right_shoulder"])
+        chest = _frame_keeping_z(unit(shoulders - waist), marks["left_shoulder"] - marks["right_shoulder"])
         for k, body in enumerate(chain, 1):
             world[:, body] = _between(world[:, 0], chest, k / len(chain))
         done |= set(chain)
@@ -109,7 +115,7 @@ def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Arra
         head = anatomy.body["head"]
         top = next((p for p in ("head_top", "head") if p in marks), None)
         if top and "neck" in marks:
-            world[:, head] = _frame_keeping_z(_unit(marks[top] - marks["neck"]), world[:, shoulder_body, :, 1])
+            world[:, head] = _frame_keeping_z(unit(marks[top] - marks["neck"]), world[:, shoulder_body, :, 1])
         else:
             world[:, head] = world[:, shoulder_body]
         done.add(head)
@@ -123,32 +129,27 @@ def _limb(
     bodies = [anatomy.body[p] for p in places]
     parent = world[:, character.parents[bodies[0]]]
     bones = [np.array(character.bodies[b].offset, dtype=np.float64) for b in bodies[1:]]
-    rest_upper, rest_lower = (_unit(bone) for bone in bones)
+    rest_upper, rest_lower = (unit(bone) for bone in bones)
     axis, sign = _bend_axis(character, bodies[1], rest_upper, bends_forward=end.endswith("wrist"))
-    first, second = _unit(marks[middle] - marks[upper]), _unit(marks[end] - marks[middle])
-    carried = (_shortest(parent @ rest_upper, first) @ (parent @ axis)[..., None])[..., 0]
+
+    # a, the hinge axis: the plane's normal as far as the limb bends, else as the trunk carries it
+    first, second = unit(marks[middle] - marks[upper]), unit(marks[end] - marks[middle])
+    turn = shortest_turn(torch.as_tensor(parent @ rest_upper), torch.as_tensor(first)).numpy()
+    carried = (turn @ (parent @ axis)[..., None])[..., 0]
     normal = sign * np.cross(first, second)
     bend = np.linalg.norm(normal, axis=-1, keepdims=True)
     trust = np.clip((bend - _BENT[0]) / (_BENT[1] - _BENT[0]), 0, 1)
-    a = _unit(trust * _unit(normal) + (1 - trust) * carried)
+    a = unit(trust * unit(normal) + (1 - trust) * carried)
     a = np.where((a * carried).sum(-1, keepdims=True) < -0.5, carried, a)
-    start = root + _origin(character, world, bodies[0])
-    first, second = _triangle(start, marks[end], sign * a, *(float(np.linalg.norm(bone)) for bone in bones))
-    world[:, bodies[0]] = _aligned(rest_upper, axis, first, a)
-    world[:, bodies[1]] = _aligned(rest_lower, axis, second, a)
+
+    # the character's own bones in that plane
+    way = torch.as_tensor(marks[end] - root - _origin(character, world, bodies[0]))
+    upper_length, lower_length = (float(np.linalg.norm(bone)) for bone in bones)
+    towards = torch.linalg.cross(way, torch.as_tensor(sign * a))
+    both = limb_bones(way, towards, upper_length, lower_length, nearest=0.02, straight=0.999)
+    for body, rest, bone in zip(bodies, (rest_upper, rest_lower), both, strict=False):
+        world[:, body] = _aligned(rest, axis, unit(bone.numpy()), a)
     world[:, bodies[2]] = world[:, bodies[1]]
-
-
-def _triangle(start: Array, end: Array, normal: Array, upper: float, lower: float) -> tuple[Array, Array]:
-    """Directions of two bones from `start` to `end`, bent so that first x second is along `normal`; straight if out of reach."""
-    way = end - start
-    along = _unit(way)
-    reach = np.clip(np.linalg.norm(way, axis=-1), abs(upper - lower) + 0.02, 0.999 * (upper + lower))
-    x = (reach**2 + upper**2 - lower**2) / (2 * reach)
-    y = np.sqrt(np.maximum(upper**2 - x**2, 0.0))
-    side = _unit(np.cross(along, normal))
-    knee = x[:, None] * along + y[:, None] * side
-    return _unit(knee), _unit(reach[:, None] * along - knee)
 
 
 def _origin(character: Character, world: Array, body: int) -> Array:
@@ -167,7 +168,7 @@ def _bend_axis(character: Character, body: int, bone: Array, bends_forward: bool
     if joint.is_hinge:
         return np.array(joint.axes[0], dtype=np.float64), 1.0 if joint.lower[0] + joint.upper[0] >= 0 else -1.0
     forward = np.array([1.0, 0.0, 0.0]) if bends_forward else np.array([-1.0, 0.0, 0.0])
-    return _unit(np.cross(bone, forward)), 1.0
+    return unit(np.cross(bone, forward)), 1.0
 
 
 def _joined(character: Character, root: Array, world: Array) -> StartPose:
@@ -196,20 +197,21 @@ def _chain(character: Character, body: int) -> list[int]:
     return chain
 
 
-def _unit(v: Array) -> Array:
+def unit(v: Array) -> Array:
+    """Vectors [..., 3] of length 1."""
     return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-9)
 
 
 def _frame(up: Array, left: Array) -> Array:
     """Frames with y along `left` and z as near to `up` as can be."""
-    y = _unit(left)
-    x = _unit(np.cross(y, up))
+    y = unit(left)
+    x = unit(np.cross(y, up))
     return np.stack([x, y, np.cross(x, y)], -1)
 
 
 def _frame_keeping_z(up: Array, left: Array) -> Array:
-    z = _unit(up)
-    x = _unit(np.cross(left, z))
+    z = unit(up)
+    x = unit(np.cross(left, z))
     return np.stack([x, np.cross(z, x), z], -1)
 
 
@@ -217,19 +219,10 @@ def _aligned(rest_bone: Array, rest_axis: Array, bone: Array, axis: Array) -> Ar
     """Rotations that take the rest bone to `bone` [T, 3] exactly and the rest axis as near to `axis` [T, 3] as can be."""
 
     def triad(b: Array, a: Array) -> Array:
-        side = _unit(np.cross(a, b))
+        side = unit(np.cross(a, b))
         return np.stack([b, side, np.cross(b, side)], -1)
 
     return triad(bone, axis) @ triad(rest_bone, rest_axis).T
-
-
-def _shortest(a: Array, b: Array) -> Array:
-    """Rotations [T, 3, 3] by the shortest way from unit vectors a to b; half turns are about an arbitrary axis."""
-    v, c = np.cross(a, b), (a * b).sum(-1)
-    k = np.zeros((*v.shape[:-1], 3, 3))
-    k[..., 0, 1], k[..., 0, 2], k[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
-    k -= np.swapaxes(k, -1, -2)
-    return np.eye(3) + k + k @ k / np.maximum(1 + c, 1e-3)[..., None, None]
 
 
 def _between(a: Array, b: Array, share: float) -> Array:

@@ -16,14 +16,22 @@ from numpy.typing import NDArray
 from parc.character.body_surface import surface_points
 from parc.character.character import Character
 from parc.errors import CharacterError, FormatError
-from parc.mocap.read.joint_naming import SIDES, find_places
+from parc.fit.held_parts import SIDES
+from parc.mocap.read.joint_naming import find_places
 
 _FLAT = 0.005
 """m: points this near to the lowest of a foot are its sole"""
+_LIMBS = tuple(
+    (f"{side}_{upper}", f"{side}_{middle}", f"{side}_{end}")
+    for upper, middle, end in (("hip", "knee", "ankle"), ("shoulder", "elbow", "wrist"))
+    for side in SIDES
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Anatomy:
+    """Where the places of a human are on a character, and a few of its lengths."""
+
     body: Mapping[str, int]
     """body whose origin is at each place"""
     leg: float
@@ -36,6 +44,7 @@ class Anatomy:
 
     @classmethod
     def of(cls, character: Character) -> "Anatomy":
+        """Refused for characters without a human's limbs."""
         return _anatomy(character)
 
     @property
@@ -49,10 +58,28 @@ class Anatomy:
         return self.sole[2:].mean(0)
 
     @property
+    def feet(self) -> list[int]:
+        """Bodies, left and right."""
+        return [self.body[f"{side}_ankle"] for side in SIDES]
+
+    @property
+    def hands(self) -> list[int]:
+        """Bodies, left and right."""
+        return [self.body[f"{side}_wrist"] for side in SIDES]
+
+    def trunk(self, character: Character) -> list[int]:
+        """Root, the body that carries the shoulders, and the head if it is a body."""
+        chest = character.parents[self.body["left_shoulder"]]
+        return sorted({0, chest, self.body.get("head", chest)})
+
+    def bone(self, character: Character, place: str) -> float:
+        """m, length of the bone that ends at a place."""
+        return float(np.linalg.norm(character.bodies[self.body[place]].offset))
+
+    @property
     def limbs(self) -> tuple[tuple[str, str, str], ...]:
         """(upper, middle, end) places of the four limbs, legs first."""
-        legs = tuple((f"{s}_hip", f"{s}_knee", f"{s}_ankle") for s in SIDES)
-        return legs + tuple((f"{s}_shoulder", f"{s}_elbow", f"{s}_wrist") for s in SIDES)
+        return _LIMBS
 
 
 @lru_cache(maxsize=16)
@@ -62,9 +89,7 @@ def _anatomy(character: Character) -> Anatomy:
     except FormatError as error:
         raise CharacterError(str(error)) from None
     body.setdefault("pelvis", 0)
-    for upper, middle, end in [(f"{s}_hip", f"{s}_knee", f"{s}_ankle") for s in SIDES] + [
-        (f"{s}_shoulder", f"{s}_elbow", f"{s}_wrist") for s in SIDES
-    ]:
+    for upper, middle, end in _LIMBS:
         if character.parents[body[middle]] != body[upper] or character.parents[body[end]] != body[middle]:
             raise CharacterError(f"character '{character.name}': {upper}, {middle} and {end} must be a chain of three bodies")
     lengths = [sum(math.hypot(*character.bodies[body[f"{side}_{part}"]].offset) for part in ("knee", "ankle")) for side in SIDES]

@@ -11,7 +11,7 @@ nearest cell with one, lowered to the next level under the swept space. Takes on
 The swept space is kept as the lowest height that any surface point had over each square of 5 cm.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from scipy import spatial
 from parc.character.body_surface import surface_points, world_points
 from parc.character.character import Character
 from parc.mocap.contact.support_levels import Held, Supports
+from parc.mocap.subject.body_landmarks import turned_xy
 from parc.motion.motion import Motion
 from parc.terrain.terrain import CELL, Terrain
 
@@ -31,6 +32,8 @@ _FINE = 0.05
 
 @dataclass(frozen=True)
 class ReconstructSettings:
+    """How the grid is searched for and filled."""
+
     cell: float = CELL
     """m"""
     margin: float = 2.0
@@ -53,6 +56,8 @@ class ReconstructSettings:
 
 @dataclass(frozen=True, eq=False)
 class ReconstructedTerrain:
+    """What was found, and how the motion must be turned for it."""
+
     terrain: Terrain
     yaw: float
     """rad by which the motion must be turned about the vertical through the origin to stand on it"""
@@ -84,8 +89,7 @@ class _Grid:
         self, votes: _Votes, swept: Array, levels: Array, yaw: float, phase: tuple[float, float], settings: ReconstructSettings
     ):
         cell = settings.cell
-        turn = _turn(yaw)
-        vote_xy, swept_xy = votes.xy @ turn.T, swept[:, :2] @ turn.T
+        vote_xy, swept_xy = turned_xy(votes.xy, yaw), turned_xy(swept[:, :2], yaw)
         low = swept_xy.min(0) - settings.margin
         self.min_point = np.floor((low - phase) / cell) * cell + phase
         self.size = np.ceil((swept_xy.max(0) + settings.margin - self.min_point) / cell).astype(int) + 1
@@ -156,9 +160,7 @@ def without_passed(
         near = tree.query_ball_point(held.event.centre[:2], _FINE) if held.event.part == "hand" else []
         return not near or swept[near, 2].min() > held.level - settings.passed
 
-    held = tuple(h for h in supports.held if real(h))
-    contacts = replace(supports.contacts, events=tuple(h.event for h in held))
-    return Supports(contacts, held, tuple(sorted({h.level for h in held})))
+    return Supports.of(supports.frames, filter(real, supports.held))
 
 
 def swept_space(motion: Motion, character: Character) -> Array:
@@ -173,8 +175,3 @@ def swept_space(motion: Motion, character: Character) -> Array:
     np.minimum.at(height, inverse, points[:, 2])
     i, j = np.divmod(unique, width)
     return np.stack([(i + low[0] + 0.5) * _FINE, (j + low[1] + 0.5) * _FINE, height], -1)
-
-
-def _turn(yaw: float) -> Array:
-    c, s = np.cos(yaw), np.sin(yaw)
-    return np.array([[c, -s], [s, c]])

@@ -1,4 +1,4 @@
-"""Second fit, now with the ground: held parts stay where they stand, touching bodies touch, nothing is inside.
+"""Second fit, now with the terrain: held parts stay where they stand, touching bodies touch, nothing is inside.
 
 Each contact event has an anchor: the mean place of what touched, put onto its level. Over the event the middle of the heel's
 (toe's) edge of the sole is held at the anchor along the ground, and its lowest corner at the anchor's height; a hand's ball is
@@ -17,25 +17,28 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from parc.character import rotation
-from parc.character.body_surface import Surface, surface_points
+from parc.character.body_surface import surface_points
 from parc.character.character import Character
 from parc.character.inertia import centre_of_mass
 from parc.character.kinematics import BodyPose
-from parc.mocap.contact.find_contacts import PARTS
+from parc.fit.held_parts import PARTS, held_labels
+from parc.fit.penalty_terms import frame_mean, held_apart, second_difference, soft_distance
+from parc.fit.unknowns import pad
+from parc.fit.watched_depth import TerrainDepth
+from parc.metrics.free_flight import GRAVITY
 from parc.mocap.contact.support_levels import Supports
-from parc.mocap.read.detect_units_and_rate import GRAVITY
 from parc.mocap.subject.calibrate_subject import Fitted
 from parc.mocap.subject.closed_form_pose import StartPose, start_pose
-from parc.mocap.subject.fit_clips import Fit, FitSettings
-from parc.mocap.subject.fit_goals import Goals, frame_mean, pad
 from parc.mocap.subject.human_anatomy import Anatomy
-from parc.mocap.terrain.near_terrain import NearGround, soft_distance
+from parc.mocap.subject.landmark_fit import FitSettings, Goals, LandmarkFit
 from parc.motion.motion import Motion
 from parc.terrain.terrain import Terrain
 
 
 @dataclass(frozen=True)
 class RefineSettings:
+    """Of the fit on terrain: that to landmarks, and what the terrain adds."""
+
     fit: FitSettings = field(default_factory=lambda: FitSettings(iterations=200, foot_turn=0.02))
     anchor: float = 10.0
     """of squared distances along the ground of held parts to their anchors, 1/m2"""
@@ -51,29 +54,6 @@ class RefineSettings:
     """m under which a distance counts by its square"""
     ballistic: float = 60.0
     """of squared second differences of the centre of mass against a fall, in flight, 1/m2"""
-
-
-@dataclass(frozen=True, eq=False)
-class HeldParts:
-    held: Tensor
-    """[N, T, 6] 1 where a part is held, in the order of PARTS"""
-    place: Tensor
-    """[N, T, 6, 3] where"""
-
-    @classmethod
-    def of(cls, supports: Sequence[Supports], device: torch.device | str) -> "HeldParts":
-        held, place = [], []
-        row = {key: i for i, key in enumerate(PARTS)}
-        for s in supports:
-            h, p = np.zeros((s.contacts.frames, len(PARTS))), np.zeros((s.contacts.frames, len(PARTS), 3))
-            for support in s.held:
-                e = support.event
-                at = (slice(e.start, e.stop), row[e.side, e.part])
-                h[at] = 1
-                p[at] = (*e.centre[:2], support.level)
-            held.append(torch.as_tensor(h).float())
-            place.append(torch.as_tensor(p).float())
-        return cls(pad(held, zeros=True).to(device), pad(place).to(device))
 
 
 def refine(
@@ -92,16 +72,29 @@ def refine(
     How bodies should be turned is taken from the landmarks, or from `turned` where it is known; `flying` [T] says when nothing
     touches the ground.
     """
-    anatomy = Anatomy.of(character)
     turned = turned or [start_pose(character, f) for f in fitted]
     goals = Goals.stack(character, fitted, turned, device)
-    problem = Fit(character, motions, goals, settings.fit)
-    ground = _GroundTerms(character, anatomy, goals.valid, HeldParts.of(supports, device), list(terrains), settings)
+    problem = LandmarkFit(character, motions, goals, settings.fit)
+    held, place = _held_parts(supports)
+    terms = _TerrainTerms(character, goals.valid, held.to(device), place.to(device), terrains, settings)
     if flying is not None and any(f.any() for f in flying):
-        ground.falls = _Falls.of(flying, goals.valid, motions[0].fps)
-    problem.solve(ground)
-    labels = [torch.as_tensor(s.contacts.labels(anatomy, len(character))) for s in supports]
-    return problem.results(labels, motions[0].fps)
+        terms.falls = _Falls.of(flying, goals.valid, motions[0].fps)
+    problem.solve(terms)
+    labels = [held_labels(character, h[: s.frames]) for h, s in zip(held, supports, strict=True)]
+    return problem.unknowns.motions(labels, motions[0].fps)
+
+
+def _held_parts(supports: Sequence[Supports]) -> tuple[Tensor, Tensor]:
+    """[N, T, 6] 1 where a part is held, and [N, T, 6, 3] where."""
+    held, place = [], []
+    for s in supports:
+        where = torch.zeros(s.frames, len(PARTS), 3)
+        for h in s.held:
+            part = PARTS.index((h.event.side, h.event.part))
+            where[h.event.start : h.event.stop, part] = torch.tensor([*h.event.centre[:2], h.level])
+        held.append(s.contacts.held())
+        place.append(where)
+    return pad(held, zeros=True), pad(place)
 
 
 class _Falls(NamedTuple):
@@ -116,45 +109,45 @@ class _Falls(NamedTuple):
         return cls(free[:, 1:-1] * torch.maximum(free[:, 2:], free[:, :-2]), GRAVITY / fps**2)
 
 
-class _GroundTerms:
+class _TerrainTerms:
+    """What is asked for besides the landmarks, of poses of the fit."""
+
     def __init__(
         self,
         character: Character,
-        anatomy: Anatomy,
         valid: Tensor,
-        anchors: HeldParts,
-        terrains: list[Terrain],
+        held: Tensor,
+        place: Tensor,
+        terrains: Sequence[Terrain],
         settings: RefineSettings,
     ) -> None:
-        device = valid.device
-        self.settings, self.valid, self.anchors = settings, valid, anchors
-        self.surface: Surface = surface_points(character, device)
-        self.depth = NearGround(character, terrains, valid, settings.near, settings.renew, settings.soft)
-        feet = [anatomy.body[f"{side}_ankle"] for side in ("left", "right")]
-        self.feet = torch.tensor(feet * 2, device=device)
+        anatomy, device = Anatomy.of(character), valid.device
+        self.character, self.settings, self.valid, self.held, self.place = character, settings, valid, held, place
+        self.depth = TerrainDepth(character, terrains, valid, settings.near, settings.renew, settings.soft)
+        self.feet, self.hands = torch.tensor(anatomy.feet * 2, device=device), torch.tensor(anatomy.hands, device=device)
         sole = torch.as_tensor(anatomy.sole, device=device).float()
         self.corners = torch.stack([sole[:2], sole[:2], sole[2:], sole[2:]])
-        self.hands = torch.tensor([anatomy.body[f"{side}_wrist"] for side in ("left", "right")], device=device)
-        rows = self.surface.by_body[self.hands]
-        self.hand_points = self.surface.points[rows]
-        self.character = character
+        surface = surface_points(character, device)
+        self.hand_points = surface.points[surface.by_body[self.hands]]
         self.falls: _Falls | None = None
 
     def __call__(self, pose: BodyPose) -> Tensor:
         """[N]"""
-        s = self.settings
-        held, place = self.anchors.held, self.anchors.place
+        s, held = self.settings, self.held
+
+        # held parts: their middle along the ground, their lowest point in height
         corners = _placed(pose, self.feet, self.corners)
         hands = _placed(pose, self.hands, self.hand_points)
         along = torch.cat([corners.mean(-2)[..., :2], pose.pos.index_select(2, self.hands)[..., :2]], 2)
         lowest = torch.cat([corners[..., 2].amin(-1), hands[..., 2].amin(-1)], 2)
-        slip = (along - place[..., :2]).square().sum(-1) * held
-        gap = soft_distance((lowest - place[..., 2]).abs(), s.soft) * held
-        loss = s.anchor * frame_mean(slip.sum(-1), self.valid) + s.contact * frame_mean(gap.sum(-1), self.valid)
+        slip = held_apart(along, self.place[..., :2], held)
+        gap = soft_distance((lowest - self.place[..., 2]).abs(), s.soft) * held
+        loss = s.anchor * frame_mean(slip, self.valid) + s.contact * frame_mean(gap, self.valid)
+
+        # in flight the centre of mass falls
         if self.falls is not None:
-            height = centre_of_mass(self.character, pose)[..., 2]
-            second = height[:, 2:] - 2 * height[:, 1:-1] + height[:, :-2] + self.falls.drop
-            loss = loss + s.ballistic * frame_mean(second.square() * self.falls.inside, self.valid[:, 2:])
+            fall = second_difference(centre_of_mass(self.character, pose)[..., 2]) + self.falls.drop
+            loss = loss + s.ballistic * frame_mean(fall.square() * self.falls.inside, self.valid[:, 2:])
         return loss + s.penetration * self.depth(pose)
 
 

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FootingSettings:
+    """How far footholds are moved, and what for."""
+
     reach: float = 0.28
     """m, farthest shift"""
     step: float = 0.04
@@ -43,7 +45,7 @@ def settle(supports: Supports, terrain: Terrain, settings: FootingSettings = Foo
         points = np.concatenate([np.median(supports.held[i].event.points, axis=0)[:, :2] for i in group])
         edge = settings.inset * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
         spread = (points[:, None] + edge).reshape(-1, 2)
-        ground = terrain.height_at(torch.as_tensor(tries[:, None] + spread).float()).double().numpy()
+        ground = heights_under(terrain, tries[:, None] + spread)
         level = supports.held[group[0]].level
         cost = (
             np.linalg.norm(tries, axis=-1)
@@ -56,6 +58,11 @@ def settle(supports: Supports, terrain: Terrain, settings: FootingSettings = Foo
     return shifts
 
 
+def heights_under(terrain: Terrain, xy: Array | torch.Tensor) -> Array:
+    """m, of the terrain at places [..., 2]."""
+    return terrain.height_at(torch.as_tensor(xy).float()).double().numpy()
+
+
 def stances(held: tuple[Held, ...]) -> list[list[int]]:
     """Events of one foot on one level that overlap in time, and hands alone."""
     groups: list[list[int]] = []
@@ -64,14 +71,7 @@ def stances(held: tuple[Held, ...]) -> list[list[int]]:
         for group in groups:
             other = held[group[-1]]
             o = other.event
-            if (
-                e.part != "hand"
-                and o.part != "hand"
-                and e.side == o.side
-                and other.level == h.level
-                and o.start < e.stop
-                and e.start < o.stop
-            ):
+            if "hand" not in (e.part, o.part) and (e.side, h.level) == (o.side, other.level) and e.meets(o):
                 group.append(i)
                 break
         else:

@@ -64,9 +64,4 @@ def correct_watched(
         problem.solve(problem.on_progress)
     except _Enough:
         label = f"correct {problem.done} iterations"
-    with torch.no_grad():
-        after = problem.terms()
-    losses = {f"{key}_before": float(value[0]) for key, value in before.items()}
-    losses |= {key: float(value[0]) for key, value in after.items()}
-    corrected = clip.derived(f"{clip.name}_corrected", label, motion=problem.now().motion)
-    return replace(corrected, provenance=replace(corrected.provenance, losses={**clip.provenance.losses, **losses}))
+    return problem.corrected([clip], before, label)[0]

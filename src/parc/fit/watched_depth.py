@@ -1,5 +1,6 @@
-"""How deep bodies are in the ground, for a fit: only points near the terrain are looked at, and which those are is decided again
-every few dozen steps, as no point comes far in between.
+"""How deep bodies are in the terrain and in each other, for a fit that moves them a little many times.
+
+Only what is near is looked at, and what that is gets chosen again every few dozen steps, as nothing comes far in between.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from parc.character import rotation
 from parc.character.body_surface import surface_points, world_points
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
+from parc.character.self_distance import NearPairs, self_depth
+from parc.fit.penalty_terms import frame_mean, soft_distance
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.terrain.terrain_distance import signed_distance_local
 
@@ -29,7 +32,9 @@ class _Watched(NamedTuple):
     """m"""
 
 
-class NearGround:
+class TerrainDepth:
+    """Penetration of surface points into the terrain (paper, C.2), soft and watched."""
+
     def __init__(
         self,
         character: Character,
@@ -38,17 +43,17 @@ class NearGround:
         near: float,
         renew: int,
         soft: float,
-        margin: float = 0.0,
+        margin: Tensor | None = None,
     ) -> None:
         """For frames that count, `valid` [N, T].
 
         Points within `near` (m) of the terrain are watched, chosen again every `renew` steps; a depth under `soft` (m) counts by
-        its square. Hands and feet may touch; all else keeps `margin` (m) away.
+        its square. `margin` [B] (m) is what each body keeps away.
         """
         self.valid, self.near, self.renew, self.soft = valid, near, renew, soft
         self.surface = surface_points(character, valid.device)
-        ends = torch.tensor(character.key_bodies, device=valid.device)
-        self.margin = torch.where(torch.isin(self.surface.body, ends), 0.0, margin)
+        margin = torch.zeros(len(character)) if margin is None else margin
+        self.margin = margin.to(valid.device)[self.surface.body]
         self.terrains = TerrainBatch.stack(list(terrains)).to(valid.device)
         self.steps = 0
         self.watched: _Watched | None = None
@@ -85,6 +90,42 @@ class NearGround:
         )
 
 
-def soft_distance(distance: Tensor, width: float) -> Tensor:
-    """|d| beyond `width`, its square below: pulls all the way without shaking at the end."""
-    return torch.where(distance < width, distance.square() / (2 * width), distance - 0.5 * width)
+class SelfDepth:
+    """Depth of the body's shapes in each other, soft and watched shape by shape."""
+
+    def __init__(self, character: Character, valid: Tensor, near: float, renew: int, soft: float, margin: float) -> None:
+        """As `TerrainDepth`; bodies keep `margin` (m) from each other."""
+        self.character, self.valid, self.near, self.renew, self.soft, self.margin = character, valid, near, renew, soft, margin
+        self.steps = 0
+        self.watched: NearPairs | None = None
+
+    def __call__(self, pose: BodyPose) -> Tensor:
+        """Sum of depths over shapes, mean over frames, [N], m; rotations as quaternions or matrices."""
+        if self.watched is None or self.steps % self.renew == 0:
+            self.watched = NearPairs(self.character, pose, self.near, self.valid.bool())
+        self.steps += 1
+        n, t = self.valid.shape
+        depth = soft_distance((self.watched.depth(pose) + self.margin).clamp_min(0), self.soft)
+        return depth.new_zeros(n).index_add(0, self.watched.frame // t, depth) / self.valid.sum(1).clamp_min(1)
+
+
+class TightFrames:
+    """Depth of pairs of bodies in each other, a pair's deepest shapes alone, soft; frames with near bodies are watched."""
+
+    def __init__(self, character: Character, valid: Tensor, near: float, renew: int, soft: float, margin: float) -> None:
+        """As `SelfDepth`."""
+        self.character, self.valid, self.near, self.renew, self.soft, self.margin = character, valid, near, renew, soft, margin
+        self.steps = 0
+        self.tight = torch.zeros(0, dtype=torch.long, device=valid.device)
+
+    def __call__(self, pose: BodyPose) -> Tensor:
+        """Sum of depths over pairs, mean over frames, [N], m; rotations as quaternions or matrices."""
+        frames = BodyPose(pose.pos.flatten(0, 1), pose.rot.flatten(0, 1))
+        if self.steps % self.renew == 0:
+            with torch.no_grad():
+                near = (self_depth(self.character, frames) > -self.near).any(-1)
+                self.tight = (near & self.valid.flatten().bool()).nonzero().squeeze(-1)
+        self.steps += 1
+        chosen = BodyPose(*(part.index_select(0, self.tight) for part in frames))
+        depth = soft_distance((self_depth(self.character, chosen) + self.margin).clamp_min(0), self.soft).sum(-1)
+        return frame_mean(depth.new_zeros(len(frames.pos)).index_add(0, self.tight, depth).view_as(self.valid), self.valid)

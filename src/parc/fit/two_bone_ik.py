@@ -1,6 +1,12 @@
-"""Two-bone inverse kinematics: hip, knee and ankle such that a foot comes to its place and keeps its orientation in the world.
+"""Two-bone inverse kinematics: where a knee or elbow is, and the turns of a limb whose end comes to its place.
 
-Only legs with a ball at the hip and a hinge at the knee are bent.
+A limb of two bones of lengths a and b whose ends are r apart bends in a plane. From the way's start its middle joint is
+
+    x = (r^2 + a^2 - b^2) / 2 r    along the way,        y = sqrt(a^2 - x^2)    beside it
+
+`limb_bones` turns this into vectors in the world, `limb_angles` into angles in the plane. `bend_legs` gives joint rotations of a
+character whose bones need not be at right angles to the hinge between them; only legs with a ball at the hip and a hinge at the
+knee are bent.
 """
 
 from functools import cache
@@ -14,6 +20,36 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
 from parc.motion.frame_state import FrameState
+
+
+def _triangle(reach: Tensor, upper: float, lower: float) -> tuple[Tensor, Tensor]:
+    """x and y above, [...] m."""
+    x = (reach.square() + upper**2 - lower**2) / (2 * reach)
+    return x, (upper**2 - x.square()).clamp_min(0).sqrt()
+
+
+def limb_bones(
+    way: Tensor, towards: Tensor, upper: float, lower: float, nearest: float, straight: float
+) -> tuple[Tensor, Tensor]:
+    """The two bones [..., 3] of limbs from start to end by `way` [..., 3], bent `towards` [..., 3].
+
+    An end that is out of reach is led along its way to `nearest` m over the difference of the lengths, or `straight` times their
+    sum.
+    """
+    size = way.norm(dim=-1, keepdim=True)
+    along = way / size.clamp_min(1e-9)
+    reach = size.clamp(abs(upper - lower) + nearest, straight * (upper + lower))
+    x, y = _triangle(reach, upper, lower)
+    side = towards - (towards * along).sum(-1, keepdim=True) * along
+    first = x * along + y * side / side.norm(dim=-1, keepdim=True).clamp_min(1e-9)
+    return first, reach * along - first
+
+
+def limb_angles(reach: Tensor, upper: float, lower: float) -> tuple[Tensor, Tensor]:
+    """Angles [...] between the way and the upper bone, and by which the middle joint is bent, rad."""
+    x, y = _triangle(reach, upper, lower)
+    start = torch.atan2(y, x)
+    return start, start + torch.atan2(y, reach - x)
 
 
 class Legs(NamedTuple):
@@ -79,6 +115,7 @@ def bend_legs(legs: Legs, state: FrameState, pose: BodyPose, goal: Tensor) -> Fr
     The ankle in the thigh's frame is u + R(axis, k) v. Its squared length holds the knee angle k in u . R v, which is
     c + A cos k + B sin k = c + M cos(k - p); of the two solutions the knee keeps the side it bends to.
     """
+    # the knee, from how far the ankle is to be from the hip
     hip = pose.pos.index_select(-2, legs.thigh)
     u, v, axis = legs.upper, legs.lower, legs.axis
     c = (u * axis).sum(-1) * (v * axis).sum(-1)
@@ -94,16 +131,17 @@ def bend_legs(legs: Legs, state: FrameState, pose: BodyPose, goal: Tensor) -> Fr
     knee = middle + side * torch.acos(cosine)
     shin = rotation.to_matrix(rotation.from_axis_angle(axis, knee))
 
+    # the thigh by the shortest turn, the foot as it was in the world
     thigh_now = pose.rot.index_select(-3, legs.thigh)
     ankle = rotation.matrix_rotate(thigh_now, u + rotation.matrix_rotate(shin, v.expand(*knee.shape, 3)))
-    thigh = rotation.matrix_multiply(_shortest_turn(ankle, goal - hip), thigh_now)
+    thigh = rotation.matrix_multiply(shortest_turn(ankle, goal - hip), thigh_now)
     foot = rotation.matrix_multiply(rotation.matrix_multiply(thigh, shin).mT, pose.rot.index_select(-3, legs.foot))
     hip_parent = pose.rot.index_select(-3, legs.hip_parent)
     joints = torch.cat([state.joint_rot, rotation.matrix_multiply(hip_parent.mT, thigh), shin, foot], -3)
     return state._replace(joint_rot=joints.index_select(-3, legs.joint_order))
 
 
-def _shortest_turn(a: Tensor, b: Tensor) -> Tensor:
+def shortest_turn(a: Tensor, b: Tensor) -> Tensor:
     """Rotation matrices that take the direction of a to that of b: I + [w] + [w]^2 / (1 + a.b) with w = a x b."""
     a = functional.normalize(a, dim=-1)
     b = functional.normalize(b, dim=-1)

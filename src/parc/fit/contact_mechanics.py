@@ -16,6 +16,7 @@ takes nothing away: the limit bounds the motor's whole torque, which is the same
 Forces are in units of the body's weight, moments of weight times 1 m.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -23,14 +24,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.author.script_to_draft import PARTS
 from parc.character.body_shape import Capsule, Shape
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
-from parc.mocap.subject.human_anatomy import Anatomy
+from parc.fit.held_parts import part_bodies
+from parc.metrics.free_flight import GRAVITY
 
-GRAVITY = 9.81
-"""m/s2"""
 TORQUE_SCALE = 1.0
 """times the character's torque limits: what the simulated body has (`Contract.torque_scale`)"""
 TORQUE_SHARE = 0.8
@@ -41,6 +40,8 @@ TIMESTEP = 1 / 120
 
 @dataclass(frozen=True)
 class MechanicsSettings:
+    """What contacts and motors may bear."""
+
     friction: float = 0.8
     """of the cone the forces must stay in"""
     foot_push: float = 3.0
@@ -61,6 +62,8 @@ class Effort(NamedTuple):
 
 
 class Masses(NamedTuple):
+    """Point masses that stand for the bodies' shapes, M of them."""
+
     share: Tensor
     """[M] of the whole mass"""
     turn: Tensor
@@ -106,6 +109,8 @@ def place_masses(masses: Masses, pose: BodyPose) -> Tensor:
 
 
 class Wrench(NamedTuple):
+    """What contacts must give so that a motion obeys Newton's and Euler's laws."""
+
     force: Tensor
     """[N, T-2, 3] what contacts must give, weights"""
     moment: Tensor
@@ -145,7 +150,7 @@ class Motors(NamedTuple):
     """Of all joints, J of them."""
 
     parts: Tensor
-    """[J, 6] 1 for the PARTS beyond the joint"""
+    """[J, 6] 1 for the parts that can be held (`parc.fit.held_parts`) beyond the joint"""
     masses: Tensor
     """[J, M] 1 for the point masses beyond the joint"""
     joint: Tensor
@@ -165,13 +170,12 @@ class Motors(NamedTuple):
 @cache  # captured graphs read these tensors, so none may be dropped
 def joint_motors(character: Character, device: torch.device | str = "cpu") -> Motors:
     """Of every joint that moves. A ball's three motors are held to one limit together, which is stricter than theirs."""
-    body, weight = Anatomy.of(character).body, character.mass * GRAVITY
-    ends = [body[f"{side}_{'wrist' if part == 'hand' else 'ankle'}"] for side, part in PARTS]
+    weight, ends = character.mass * GRAVITY, part_bodies(character)
     carriers = [int(b) for b in point_masses(character).columns[::3] // 3]
     rows = [row for row, b in enumerate(character.bodies) if b.joint.dof]
     joints = [character.bodies[row].joint for row in rows]
 
-    def beyond(row: int, bodies: list[int]) -> list[float]:
+    def beyond(row: int, bodies: Sequence[int]) -> list[float]:
         return [float(row in _ancestry(character, b)) for b in bodies]
 
     return Motors(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parc.character import humanoid
 from parc.motion.frame_state import FrameState
-from parc.plan.online_future_tree import Branch, Tree
+from parc.plan.future_tree import Branch, PlayedTree
 from parc.track.env.body_tables import BodyTables
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.follow.trace import Snapshot
@@ -30,10 +30,10 @@ def branch(parent: Branch | None = None, name: float = 0.0, end: int = 4, record
         numbers[0] = parent.last.qpos
     survived = recorded if safe else end
     zeros = torch.zeros(recorded)
-    return Branch(Snapshot(*[numbers] * 6), zeros, zeros, REFERENCE, 0, end, survived, score=-name, parent=parent)
+    return Branch(Snapshot(*[numbers] * 6), zeros, zeros, zeros, REFERENCE, 0, end, survived, score=-name, parent=parent)
 
 
-def played(tree: Tree, steps: int) -> list[float]:
+def played(tree: PlayedTree, steps: int) -> list[float]:
     """The states of the next steps."""
     found = []
     for _ in range(steps):
@@ -48,7 +48,7 @@ def test_what_is_played_leads_to_the_best_leaf() -> None:
     root = branch()
     left, right = branch(root, 100), branch(root, 200)
     best, other, worse = branch(right, 300), branch(right, 400), branch(left, 500)
-    tree = Tree(root)
+    tree = PlayedTree(root)
     assert tree.is_bare and tree.ahead == 4
     tree.grow([best, other, worse])
     assert not tree.is_bare and tree.ahead == 12
@@ -63,7 +63,7 @@ def test_what_is_played_leads_to_the_best_leaf() -> None:
 def test_leaves_that_do_not_descend_from_the_branch_in_use_are_left_out() -> None:
     root, stranger = branch(), branch(name=700)
     child = branch(root, 100)
-    tree = Tree(root)
+    tree = PlayedTree(root)
     tree.grow([branch(stranger, 800), child])
     assert tree.leaves == [child]
     tree.grow([branch(stranger, 900)])
@@ -73,7 +73,7 @@ def test_leaves_that_do_not_descend_from_the_branch_in_use_are_left_out() -> Non
 def test_a_branch_that_may_grow_again_is_not_where_it_leads() -> None:
     root = branch()
     child = branch(root, 100)
-    tree = Tree(root)
+    tree = PlayedTree(root)
     tree.grow([root, child])
     assert tree.best is child and not tree.is_bare and tree.until(root) == 4 and tree.ahead == 8
     tree.taken = 4
@@ -91,7 +91,7 @@ def test_a_dead_end_gives_way_to_a_pause() -> None:
             for level in range(1, deep):
                 leaf = branch(leaf, 100 + level, safe=safe)
             pause = replace(branch(root, 500), origin="pause")
-            tree = Tree(root, 4)
+            tree = PlayedTree(root, 4)
             tree.grow([leaf, pause] if can_pause else [leaf])
             tree.move_on(lead=8, content=6.0)
             assert tree.branch is (pause if waits and can_pause else first)
@@ -101,7 +101,7 @@ def test_a_pause_is_tried_after_the_first_branch_that_has_none() -> None:
     root = branch()
     child = branch(root, 100)
     leaf = branch(child, 200)
-    tree = Tree(root)
+    tree = PlayedTree(root)
     tree.grow([leaf])
     assert tree.unpaused(0) is root and tree.unpaused(5) is child, "the character is past what ends sooner"
     root.has_pause = True
@@ -112,8 +112,8 @@ def test_a_pause_is_tried_after_the_first_branch_that_has_none() -> None:
 
 @given(taken=st.integers(0, 4), steps=st.integers(0, 10), deep=st.integers(0, 2))
 def test_a_cut_changes_nothing_before_it(taken: int, steps: int, deep: int) -> None:
-    def grown() -> Tree:
-        tree = Tree(branch())
+    def grown() -> PlayedTree:
+        tree = PlayedTree(branch())
         leaf = tree.branch
         for level in range(deep):
             leaf = branch(leaf, 100.0 * (level + 1))
@@ -134,14 +134,14 @@ def test_a_cut_changes_nothing_before_it(taken: int, steps: int, deep: int) -> N
 def test_who_knows_nothing_beyond_plays_a_safe_branch_longer() -> None:
     for safe, longer, expected in ((True, 3, 7), (True, 30, 8), (True, 0, 4), (False, 3, 4)):
         root = branch()
-        tree = Tree(root)
+        tree = PlayedTree(root)
         tree.grow([branch(root, 100, safe=safe)])
         tree.taken = 4
         tree.move_on(longer)
         assert tree.branch.end == expected
     root = branch()
     child = branch(root, 100)
-    tree = Tree(root, 4)
+    tree = PlayedTree(root, 4)
     tree.grow([branch(child, 200)])
     tree.move_on(3)
     assert tree.branch is child and child.end == 4, "there is a leaf beyond it"

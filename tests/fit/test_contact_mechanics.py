@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from parc.author import contact_mechanics
-from parc.author.contact_mechanics import MechanicsSettings
 from parc.character import BodyPose, forward_kinematics, humanoid, rotation
 from parc.character.inertia import centre_of_mass
+from parc.fit import contact_mechanics
+from parc.fit.contact_mechanics import MechanicsSettings
 from parc.motion.mujoco_qpos import qpos_to_frames, standing_qpos
 from parc.physics.mujoco_model import build_model
 from parc.physics.physical_contract import Contract

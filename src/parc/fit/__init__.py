@@ -1,0 +1,1 @@
+"""Bending whole clips: unknowns, penalty terms, one solver, two-bone inverse kinematics, mechanics of contacts."""
