@@ -86,6 +86,9 @@ COMMANDS = {
     ),
     "track": _Entry("track_command", "Track", "a simulated character follows a motion"),
     "record": _Entry("record_command", "Record", "physics-corrected clips of a data set"),
+    "record-reflex": _Entry(
+        "record_reflex_command", "RecordReflex", "futures that hold, of states that a reflex visits, as clips"
+    ),
     "export mjcf": _Entry("export_commands", "ExportMjcf", "a character on a terrain for MuJoCo"),
     "export onnx": _Entry("export_commands", "ExportOnnx", "a trained actor for any ONNX runtime"),
     "bench sdf": _Entry("bench_commands", "BenchSdf", "speed of distances to the terrain"),
