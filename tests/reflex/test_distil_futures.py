@@ -64,7 +64,8 @@ def test_the_most_human_futures_of_a_state_become_clips(
 ) -> None:
     env = env_of(closed)
     trials = trials_of(env, generator, tracker, EASY)
-    monkeypatch.setattr(trials.bodies, "down", lambda settings: torch.zeros(6, dtype=torch.bool))
+    for name in ("down", "lost"):  # nobody follows the plans of an untrained generator
+        monkeypatch.setattr(trials.bodies, name, lambda *given: torch.zeros(6, dtype=torch.bool))
     monkeypatch.setattr(distil_futures, "measure_naturalness", lambda batch: {"human_r": torch.arange(1.0, 1.0 + len(batch))})
     visits = list(distil(env, trials, 2, "tried", Provenance("reflex", seed=4)))
     clips = [clip for visit in visits for clip in visit]
