@@ -52,7 +52,7 @@ def closed(tiny: TrackerSettings) -> ReflexTrainingSettings:
     loop = ReflexSettings(every=3, windows=1, rollout=rollout, seconds=0.5, slowest=math.inf)
     return ReflexTrainingSettings(
         every=(2, 3),
-        clips=0.5,
+        clip_share=0.5,
         loop=loop,
         starts=ReflexStarts(kept=32, tries=2, before=(0.1, 0.3), passed=0.3),
         bank=BankSettings(terrains=4, families=("boxes",), fresh=1, every=1, room=16, longest=12.0),

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from parc.bench.closed_loop import bench_closed_loop
+from benchmarks.closed_loop_rate import bench_closed_loop
+
 from parc.dataset.clip import Clip
 from parc.reflex.reflex_settings import ReflexTrainingSettings
 

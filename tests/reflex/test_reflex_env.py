@@ -163,7 +163,7 @@ def test_a_price_on_stooping_takes_from_the_reward_only(env_of: EnvOf, closed: R
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"every": ()}, {"every": (3, 40)}, {"clips": 1.0}, {"shares": (1.0,)}, {"pull": -1.0},
+        {"every": ()}, {"every": (3, 40)}, {"clip_share": 1.0}, {"shares": (1.0,)}, {"pull": -1.0},
     ],
 )  # fmt: skip
 def test_impossible_settings_are_refused(wrong: dict) -> None:
@@ -176,6 +176,6 @@ def test_impossible_settings_are_refused(wrong: dict) -> None:
 def test_worlds_are_shared_out(closed: ReflexTrainingSettings) -> None:
     assert ReflexTrainingSettings().worlds(8192) == (188 * 29, 8192 - 188 * 29)
     assert closed.worlds(10) == (5, 5)
-    assert ReflexTrainingSettings(clips=0.0).worlds(58) == (58, 0)
+    assert ReflexTrainingSettings(clip_share=0.0).worlds(58) == (58, 0)
     with pytest.raises(SettingsError):
         ReflexTrainingSettings().worlds(20)

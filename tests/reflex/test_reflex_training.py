@@ -15,7 +15,7 @@ from parc.generate.model.motion_generator import Generator
 from parc.physics.choose_engine import make_world
 from parc.plan.tracker_critic import Critic
 from parc.reflex.reflex_settings import ReflexTrainingSettings
-from parc.reflex.reflex_training import LAST, RESULT, ReflexTrainer, Standing, train_reflex
+from parc.reflex.reflex_training import LAST, RESULT, ReflexTrainer, ReflexStanding, train_reflex
 from parc.reflex.terrain_bank import CrossingSource
 from parc.run.checkpoint import load_checkpoint
 from parc.run.distributed import Group
@@ -140,7 +140,7 @@ def test_worlds_with_clips_are_those_of_the_tracking_environment(make: Make, clo
 
 
 def test_without_clips_only_crossings_are_learned_from(make: Make, closed: ReflexTrainingSettings) -> None:
-    trainer = make(replace(closed, clips=0.0))
+    trainer = make(replace(closed, clip_share=0.0))
     numbers = trainer._iteration()
     assert trainer.ppo.rewards.shape[1] == 10 == trainer.crossing_env.num_worlds
     assert "clip_failures_per_second" not in numbers
@@ -177,7 +177,7 @@ def test_the_critic_chooses_among_plans(make: Make, closed: ReflexTrainingSettin
 
 
 def test_clips_that_are_lost_cost(closed: ReflexTrainingSettings) -> None:
-    good, forgetful = Standing(0.8, 0.97), Standing(0.9, 0.80)
+    good, forgetful = ReflexStanding(0.8, 0.97), ReflexStanding(0.9, 0.80)
     assert good.score(0.98, closed) == pytest.approx(0.8)
     assert forgetful.score(0.98, closed) == pytest.approx(0.9 - 2.0 * 0.16)
 

@@ -15,7 +15,8 @@ from parc.reflex.reflex_settings import ReflexTrainingSettings
 class RecordReflex(Command):
     """Cross new terrain by reflex, try many futures of the states on the way, and keep those that hold, get on and look human.
 
-    The clips are added to OUT. Another seed is other ground; a seed that OUT already has clips of is refused.
+    The clips are added to OUT. Another seed is other ground; a seed that OUT already has clips of is refused. Of the settings of
+    `parc train-reflex` those of the loop, its ground, its starts and its disturbances count.
     """
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
@@ -32,9 +33,8 @@ class RecordReflex(Command):
     """bodies that cross terrain; 0: 1160 on a GPU, 29 on the CPU"""
     threads: int = 0
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
-    futures: DistilSettings = field(default_factory=DistilSettings)
-    settings: ReflexTrainingSettings = field(default_factory=ReflexTrainingSettings)
-    """the loop, its ground, its starts and its disturbances, as for `parc train-reflex`; what is about learning is not used"""
+    trials: Annotated[DistilSettings, tyro.conf.arg(name="")] = field(default_factory=DistilSettings)
+    settings: Annotated[ReflexTrainingSettings, tyro.conf.arg(name="")] = field(default_factory=ReflexTrainingSettings)
 
     def run(self) -> dict[str, Any]:
         import torch
@@ -61,7 +61,7 @@ class RecordReflex(Command):
         if not on_cpu:
             generator = generator.in_precision(torch.bfloat16)
         tracker = load_actor(self.tracker or shipped_tracker(), character, device)
-        closed = replace(self.settings, clips=0.0)
+        closed = replace(self.settings, clip_share=0.0)
         count, _ = closed.worlds(self.worlds or (29 if on_cpu else 1160))
         kept = tried = 0
         there = Dataset.open(self.out, character).names if (self.out / INDEX).is_file() else []
@@ -75,7 +75,7 @@ class RecordReflex(Command):
                 random = torch.Generator(device).manual_seed(self.seed)
                 env = ReflexEnv(world, generator, bank, tracker.settings, closed, random)
                 states = self.states or (4 if on_cpu else 256)
-                trials = FutureTrials(generator, tracker, bank, states, self.futures, closed.loop, random, self.threads)
+                trials = FutureTrials(generator, tracker, bank, states, self.trials, closed.loop, random, self.threads)
                 env.restart_all()
 
                 def note(these: int, good: int) -> None:

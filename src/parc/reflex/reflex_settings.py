@@ -180,7 +180,7 @@ class ReflexTrainingSettings:
 
     every: tuple[int, ...] = (3, 5, 9, 12)
     """control steps from one plan of a body to its next; each of these numbers gets as many plans as the others"""
-    clips: float = 1 / 3
+    clip_share: float = 1 / 3
     """share of the worlds that follow clips, so that nothing is forgotten"""
     loop: ReflexSettings = field(default_factory=ReflexSettings)
     """plans, arrival, being stuck, time; its `every` is that of milestones, its `candidates` need a critic"""
@@ -204,8 +204,8 @@ class ReflexTrainingSettings:
             raise SettingsError(
                 f"plans of {self.loop.length} frames every {self.every} control steps: expected 1 to {self.loop.length - 1}"
             )
-        if not 0 <= self.clips < 1:
-            raise SettingsError(f"the share of worlds that follow clips is {self.clips}, expected 0 or more and less than 1")
+        if not 0 <= self.clip_share < 1:
+            raise SettingsError(f"the share of worlds that follow clips is {self.clip_share}, expected 0 or more and less than 1")
         if self.lost < 0 or self.pull < 0 or any(not 0 < share < 1 for share in self.shares):
             raise SettingsError("limits, pull and shares of averages are expected to be at least 0, shares between 0 and 1")
 
@@ -214,9 +214,9 @@ class ReflexTrainingSettings:
 
         Of those that cross, k * m plan every k steps, so that in each step m bodies for each k of `every` do.
         """
-        turns = max(1, round(total * (1 - self.clips) / sum(self.every)))
+        turns = max(1, round(total * (1 - self.clip_share) / sum(self.every)))
         crossing = turns * sum(self.every)
-        clips = max(total - crossing, 1) if self.clips > 0 else 0
+        clips = max(total - crossing, 1) if self.clip_share > 0 else 0
         if crossing > total:
             raise SettingsError(
                 f"{total} worlds are too few for plans every {self.every} control steps, expected {sum(self.every)}"

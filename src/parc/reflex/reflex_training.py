@@ -56,7 +56,7 @@ _PARTS = ("policy", "crossings", "clips", "update")
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReflexStanding:
     """What a tracker reaches."""
 
     crossings: float
@@ -103,8 +103,8 @@ class ReflexTrainer(TrackerTrainer):
             generator, start, closed.development, closed.loop, plan.threads, plan.graphs, compiled, self._judge
         )
         self._next_row = 0
-        self.best: Standing | None = None
-        self.before: Standing | None = None
+        self.best: ReflexStanding | None = None
+        self.before: ReflexStanding | None = None
         self._marks: dict[str, Any] = {}
 
     def _make_ppo(self) -> PPO:
@@ -240,11 +240,11 @@ class ReflexTrainer(TrackerTrainer):
 
     # ---- milestones ----------------------------------------------------------------------------------------------------------
 
-    def measure(self, actor: Callable[[Tensor], Tensor]) -> tuple[Standing, Evaluation, dict[str, Any]]:
+    def measure(self, actor: Callable[[Tensor], Tensor]) -> tuple[ReflexStanding, Evaluation, dict[str, Any]]:
         """An actor on the development terrains and on the clips, by its mean action."""
         found = self.development.run(actor)
         evaluation = evaluate(self.env, actor, trials=0)
-        return Standing(found["arrived"], evaluation.success), evaluation, found
+        return ReflexStanding(found["arrived"], evaluation.success), evaluation, found
 
     def _milestone(self, out: Path, log: MetricsLog | None) -> Evaluation:
         began = time.monotonic()
@@ -269,11 +269,11 @@ class ReflexTrainer(TrackerTrainer):
         self._restart()
         return evaluation
 
-    def _score(self, standing: Standing) -> float:
+    def _score(self, standing: ReflexStanding) -> float:
         assert self.before is not None
         return standing.score(self.before.clips, self.closed)
 
-    def _tell(self, log: MetricsLog | None, event: str, standing: Standing, found: dict[str, Any], began: float) -> None:
+    def _tell(self, log: MetricsLog | None, event: str, standing: ReflexStanding, found: dict[str, Any], began: float) -> None:
         clock, now = self.clock, time.monotonic()
         facts = {"samples": clock.samples, "seconds": clock.seconds, **asdict(standing), "score": self._score(standing)}
         facts |= {"wall_seconds": now - clock.born, "milestone_seconds": now - began}
@@ -323,7 +323,7 @@ class ReflexTrainer(TrackerTrainer):
             {name.removeprefix("crossing."): value for name, value in tensors.items() if name.startswith("crossing.")}
         )
         self.source.next, self._next_row = meta["next_crossing"], meta["next_row"]
-        self.before, self.best = (Standing(**meta[name]) if meta[name] else None for name in ("before", "best"))
+        self.before, self.best = (ReflexStanding(**meta[name]) if meta[name] else None for name in ("before", "best"))
         return tensors
 
 

@@ -16,6 +16,7 @@ With torchrun every rank simulates its own worlds; gradients, statistics and fai
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -31,7 +32,8 @@ from parc.physics.physical_contract import Contract
 from parc.physics.simulated_world import World
 from parc.run import distributed
 from parc.run.atomic_files import write_bytes_atomically
-from parc.run.checkpoint import load_checkpoint, read_description, save_checkpoint
+from parc.run.checkpoint import load_checkpoint, load_to_resume, read_description, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.metrics_log import MetricsLog
 from parc.track.env.reference_library import ReferenceLibrary, build_library
 from parc.track.env.track_env import TrackEnv
@@ -40,7 +42,7 @@ from parc.track.learn.mlp_network import initialise
 from parc.track.learn.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.learn.ppo import METRICS_OF_UPDATE, PPO
 from parc.track.learn.training_plan import TrainingClock, TrainingPlan
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.tracker_settings import TrackerSettings
 
 CHECKPOINT, ACTOR, CRITIC = "checkpoint.safetensors", "actor.safetensors", "critic.safetensors"
 METRICS, CLIPS = "metrics.jsonl", "clips.json"
@@ -232,8 +234,8 @@ class TrackerTrainer:
 
     def resume(self, path: Path) -> dict[str, torch.Tensor]:
         """Everything from a checkpoint of the same clips. Ranks other than the first draw new random numbers."""
-        tensors, meta = self._open(path)
-        self.env.world.contract.check_matches(from_dict(Contract, meta["contract"]))
+        tensors, meta = self._open(path, load_to_resume)
+        self.env.world.contract.check_matches(from_json(Contract, meta["contract"]))
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
         self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
@@ -256,7 +258,7 @@ class TrackerTrainer:
         # From a checkpoint: all that PPO has learned, its statistics included.
         if read_description(path).get("kind") == self.kind:
             tensors, meta = self._open(path)
-            self._tell_changes(path, from_dict(Contract, meta["contract"]))
+            self._tell_changes(path, from_json(Contract, meta["contract"]))
             self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
             self._loosen()
             return
@@ -305,8 +307,8 @@ class TrackerTrainer:
         if self.group.is_main and (changes := self.env.world.contract.differences(theirs)):
             print(f"{path} was trained in another world and adapts to this one: {'; '.join(changes)}", flush=True)
 
-    def _open(self, path: Path) -> tuple[dict, dict]:
-        tensors, meta = load_checkpoint(path)
+    def _open(self, path: Path, load: Callable[[Path], tuple[dict, dict]] = load_checkpoint) -> tuple[dict, dict]:
+        tensors, meta = load(path)
         if meta.get("kind") != self.kind or meta["character"] != self.character.fingerprint:
             raise SettingsError(f"{path} is not a training of character '{self.character.name}'")
         if tensors["ppo.actor"].shape != self.ppo.actor_flat.shape:
@@ -369,9 +371,3 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-if __name__ == "__main__":
-    from parc.track.learn.training_arguments import main
-
-    main()

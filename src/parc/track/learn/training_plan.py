@@ -26,12 +26,15 @@ class TrainingPlan:
     log_seconds: float = 10.0
     """between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of iterations"""
     threads: int = 0
     """of the CPU engine; 0: all"""
     graphs: bool = True
     """record CUDA graphs"""
 
     def __post_init__(self) -> None:
+        if self.seed < 0 or self.threads < 0:
+            raise SettingsError(f"seed {self.seed} and {self.threads} threads were asked for, expected numbers of at least 0")
         if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
             raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
         if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
