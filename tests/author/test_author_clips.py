@@ -188,7 +188,7 @@ def test_the_fixed_set_has_every_skill() -> None:
 
 def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path, capsys) -> None:
     out = tmp_path / "set"
-    words = ["dataset", "author", "-o", str(out), "--count", "1", "--skills", "vault", "--iterations", "2", "--json"]
+    words = ["dataset", "author", "-o", str(out), "--count", "1", "--skill", "vault", "--solve.iterations", "2", "--json"]
     assert main(words) == 2
     refused = capsys.readouterr().err
     assert "none of the 1 clips was good enough to keep" in refused and "is the limit" in refused and "--all" in refused
@@ -205,7 +205,7 @@ def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path
     assert "--resume to make only the 1 that are missing" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["made"] == 0
-    assert main(["dataset", "author", "-o", str(out), "--skills", "swim"]) == 2
+    assert main(["dataset", "author", "-o", str(out), "--skill", "swim"]) == 2
 
 
 def test_same_seed_same_clip() -> None:

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.xdist_group("ray")
 UNITS = 8
 TINY = SynthesisSettings(
     terrains_per_unit=2,
+    mirrored=True,
     candidates=4,
     rollout=RolloutSettings(seconds=1.5),
     optimise=OptimiseSettings(iterations=5),
@@ -134,7 +135,7 @@ def test_recording_is_equal_to_the_byte(cluster: Any, tmp_path: Path) -> None:
     short = 0.2
     record = RecordSettings(
         AttemptSettings(shortest=short), StretchSettings(shortest=short, cut_before_failure=0.1),
-        replace(RecordingLimits.anything(), shortest=short), clips_per_unit=1,
+        replace(RecordingLimits.anything(), shortest=short), clips_per_unit=1, mirrored=True,
     )  # fmt: skip
     record_dataset(actor, walks, tmp_path / "here", character, settings=record, threads=1)
     with workers_at(cluster.address) as workers:

@@ -6,7 +6,7 @@ from pathlib import Path
 SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
     "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "quality", "fit", "mocap",
-    "vary", "author", "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "bench", "render",
+    "vary", "author", "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "render",
     "report", "studio", "cli",
 ]  # fmt: skip
 

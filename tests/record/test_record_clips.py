@@ -20,7 +20,7 @@ from parc.record.record_report import ClipOutcome, RecordReport
 from parc.record.tracking_attempts import AttemptSettings
 from parc.track.follow.runner import Runner
 
-SETTINGS = RecordSettings(attempt=AttemptSettings(every=1.0), clips_per_unit=2)
+SETTINGS = RecordSettings(attempt=AttemptSettings(every=1.0), clips_per_unit=2, mirrored=True)
 FRAMES = 76
 
 
@@ -132,7 +132,7 @@ def test_an_unfit_clip_is_reported_and_the_others_recorded(simulator: Runner, re
         name="few",
         motion=replace(good.motion, joint_rot=good.motion.joint_rot[:, :3], contacts=good.motion.contacts[:, :4]),
     )
-    outcomes, clips = record_unit(simulator, [good, coarse, foreign, few, fast], "h", 1, RecordSettings(mirrored=False))
+    outcomes, clips = record_unit(simulator, [good, coarse, foreign, few, fast], "h", 1, RecordSettings())
     assert [o.fate for o in outcomes] == ["whole", "unfit", "unfit", "unfit", "whole"]
     assert "0.5 m" in outcomes[1].reasons[0] and "bird" in outcomes[2].reasons[0] and "4 bodies" in outcomes[3].reasons[0]
     assert [c.motion.fps for c in clips] == [30.0, 30.0]

@@ -53,6 +53,7 @@ class EvaluateReflex(SetOptions):
     shard: int = 0
     """measure only groups of terrains shard, shard + shards, ..."""
     shards: int = 1
+    """number of calls that share the groups"""
     threads: int = 0
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import tyro
 
 from parc.character.character import Character
 from parc.correct.correct_motions import OptimiseSettings
@@ -52,24 +53,25 @@ def _synthesis() -> SynthesisSettings:
         rollout=RolloutSettings(choices=4, seconds=16.0),
         select=SelectSettings(slowness=2.0),
         optimise=OptimiseSettings(iterations=100),
-        mirrored=False,
     )
 
 
 @dataclass(frozen=True)
 class PracticeSettings:
-    """Trainings, and what is made between them."""
+    """How much is trained and made, in how many rounds."""
 
-    train: TrainSettings = field(default_factory=TrainSettings)
+    train: TrainSettings = field(default_factory=lambda: TrainSettings(seconds=480.0))
     """of all trainings together; its seconds, or steps, are shared out"""
     rounds: int = 3
+    """times that motions are made and trained on"""
     first_share: float = 0.45
     """of the training before the first round"""
     rate: float = 4e-4
     """highest learning rate of the trainings after a round"""
     made_share: float = 0.5
     """of the windows of those trainings, from motions that were made"""
-    grounds: tuple[RandomBoxes, ...] = CROWDED
+    grounds: tyro.conf.Suppress[tuple[RandomBoxes, ...]] = CROWDED
+    """kinds of terrain; no option of the command"""
     units: int = 3
     """of terrains, on each ground and in each round"""
     synthesis: SynthesisSettings = field(default_factory=_synthesis)

@@ -52,19 +52,20 @@ class SynthesisSettings:
     slice_size: tuple[int, int] = (16, 16)
     """cells"""
     terrains_per_unit: int = 8
-    candidates: int = 64
-    """motions sampled for each path (paper)"""
+    """terrains that are worked on together"""
+    candidates: int = 16
+    """motions sampled for each path (paper: 64)"""
     keep: int = 1
     """best motions kept of each path"""
-    rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(choices=4))
     select: SelectSettings = field(default_factory=SelectSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
     brisk: bool = True
     """take hesitations out of the chosen motions (released code)"""
     optimise: OptimiseSettings | None = field(default_factory=OptimiseSettings)
     """None: no kinematic correction"""
-    mirrored: bool = True
-    """add a mirrored copy of each clip"""
+    mirrored: bool = False
+    """add a mirrored copy of each clip; trainings make their own"""
     only_valid: bool = True
     """drop clips that did not reach the end of their path or sink or float too much"""
     shortest: int = 30
@@ -78,8 +79,7 @@ class SynthesisSettings:
         code's. Mirrored copies are made in training, not stored.
         """
         return cls(
-            candidates=64, rollout=RolloutSettings.paper(), select=SelectSettings.paper(), optimise=OptimiseSettings.paper(),
-            mirrored=False,
+            candidates=64, rollout=RolloutSettings.paper(), select=SelectSettings.paper(), optimise=OptimiseSettings.paper()
         )  # fmt: skip
 
     def uncorrected(self) -> "SynthesisSettings":

@@ -59,7 +59,7 @@ class SynthesisPlan:
     """wanted; units are made until there are as many"""
     most_units: int = 1000
     """units after which it is given up"""
-    settings: SynthesisSettings = field(default_factory=lambda: SynthesisSettings(mirrored=False))
+    settings: SynthesisSettings = field(default_factory=SynthesisSettings)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class IterationPlan:
     generator: TrainSettings = field(default_factory=TrainSettings)
     synthesis: SynthesisPlan = field(default_factory=SynthesisPlan)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
-    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
@@ -133,7 +133,7 @@ class VariationPlan:
     """variations of each clip (paper)"""
     vary: VarySetSettings = field(default_factory=VarySetSettings)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
-    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
@@ -223,7 +223,7 @@ def tiny() -> LoopSettings:
     )  # fmt: skip
     synthesis = SynthesisSettings(
         boxes=low, terrains_per_unit=1, candidates=4, rollout=RolloutSettings(seconds=2.0, steps=2, lock_feet=False),
-        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), mirrored=False, only_valid=False, shortest=10,
+        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), only_valid=False, shortest=10,
     )  # fmt: skip
     small = TrackerSettings.small()
     ppo = replace(small.ppo, steps=4, epochs=1, minibatch=32)
@@ -254,7 +254,7 @@ def scratch() -> LoopSettings:
         checkpoint_seconds=10.0, log_steps=20,
     )  # fmt: skip
     synthesis = SynthesisSettings(
-        boxes=low, terrains_per_unit=4, candidates=16, optimise=OptimiseSettings(iterations=200), mirrored=False
+        boxes=low, terrains_per_unit=4, rollout=RolloutSettings(), optimise=OptimiseSettings(iterations=200)
     )
     small = TrackerSettings.small()
     tracker = replace(small, policy=replace(small.policy, hidden=(128, 128)))
@@ -278,7 +278,7 @@ def quick() -> LoopSettings:
     )  # fmt: skip
     synthesis = SynthesisSettings(
         boxes=low, terrains_per_unit=4, candidates=8, rollout=RolloutSettings(seconds=12.0),
-        optimise=OptimiseSettings(iterations=150), mirrored=False,
+        optimise=OptimiseSettings(iterations=150),
     )  # fmt: skip
     base = TrackerSettings()
     ppo = replace(
@@ -298,9 +298,8 @@ def quick() -> LoopSettings:
 def gpu() -> LoopSettings:
     """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth and sixth day)."""
     synthesis = SynthesisSettings(
-        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400),
-        mirrored=False,
-    )  # fmt: skip
+        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400)
+    )
     step = StepSettings(own_start=0.0, adam=AdamSettings(rate=3e-4))
     base = TrackerSettings()
     careful = replace(base.ppo, actor_rate=5e-5, rate_range=(1e-5, 1e-4), target_kl=0.02, stop_kl=0.1)
@@ -308,7 +307,7 @@ def gpu() -> LoopSettings:
         generator=TrainSettings(seconds=360, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
         tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35),
-        record=RecordSettings(mirrored=False, clips_per_unit=256),
+        record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
         expected=Expected(380, 110, 1110, 40, 25),
     )
@@ -348,7 +347,6 @@ def _recording(shortest: float, cut: float, clips_per_unit: int, accept: Recordi
         attempt=AttemptSettings(shortest=shortest),
         stretch=StretchSettings(shortest=shortest, cut_before_failure=cut),
         accept=accept or RecordingLimits(shortest=shortest),
-        mirrored=False,
         clips_per_unit=clips_per_unit,
     )
 

@@ -49,8 +49,8 @@ class RecordSettings:
     attempt: AttemptSettings = field(default_factory=AttemptSettings)
     stretch: StretchSettings = field(default_factory=StretchSettings)
     accept: RecordingLimits = field(default_factory=RecordingLimits)
-    mirrored: bool = True
-    """add a mirrored copy of each recording"""
+    mirrored: bool = False
+    """add a mirrored copy of each recording; trainings make their own"""
     margin: float = 2.0
     """m of terrain kept around a recording"""
     clips_per_unit: int = 0
@@ -66,7 +66,6 @@ class RecordSettings:
             attempt=AttemptSettings(every=0.0, settle=1),
             stretch=StretchSettings(salvage=False),
             accept=RecordingLimits.anything(),
-            mirrored=False,
             margin=1000.0,
         )
 

@@ -1,5 +1,6 @@
 """One take to one clip: fit, contacts, levels, ground, footing, refinement, quality; this is their order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -57,11 +58,13 @@ def make_clip(
     settings: MocapSettings = MocapSettings(),
     stretch: float = 1.0,
     device: torch.device | str = "cpu",
+    on_part: Callable[[str, float], object] = lambda part, share: None,
 ) -> Made:
     """A clip with terrain and contacts from landmarks in metres; `hands` says whether hands touch anything.
 
     `stretch` draws the footholds apart in the plane by a factor (1.3 to 1.4 makes room for cells on treads that are narrower);
-    errors are then taken against the stretched take.
+    errors are then taken against the stretched take. `on_part(what begins, share of the time that is usually over)` is called
+    before each of the three long parts.
     """
     anatomy = Anatomy.of(character)
     fitted, supports = stand(take, calibration or calibrate([take]), anatomy, hands, settings)
@@ -72,6 +75,7 @@ def make_clip(
         marks, supports = warp(slow.landmarks, supports, _apart(supports, stretch))
         slow = replace(slow, landmarks=marks)
     marks, supports = warp(slow.landmarks, supports, _onto_levels(supports))
+    on_part("fitting the body to the recording", 0.0)
     (motion,) = retarget([replace(slow, landmarks=marks)], character, settings.retarget, device)
 
     # the terrain under it, and footholds put onto its cells
@@ -84,7 +88,9 @@ def make_clip(
 
     # the motion on the terrain, labelled and measured
     goals = replace(slow, landmarks=marks)
+    on_part("fitting the body to the terrain", 0.4)
     (motion,) = refine([motion], [goals], [supports], [ground.terrain], character, settings.refine, device)
+    on_part("contacts and quality", 0.99)
     clip = label_touching(Clip(take.name, motion, ground.terrain, None, character.name, provenance), character, hands)
     quality = measure_quality(clip, slow, character, ground.cost)
 

@@ -16,6 +16,7 @@ With torchrun every rank simulates its own worlds; gradients, statistics and fai
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from parc.physics.physical_contract import Contract
 from parc.physics.simulated_world import World
 from parc.run import distributed
 from parc.run.atomic_files import write_bytes_atomically
-from parc.run.checkpoint import load_checkpoint, read_description, save_checkpoint
+from parc.run.checkpoint import load_checkpoint, load_to_resume, read_description, save_checkpoint
 from parc.run.dataclass_json import from_json
 from parc.run.metrics_log import MetricsLog
 from parc.track.env.reference_library import ReferenceLibrary, build_library
@@ -68,12 +69,15 @@ class TrainingPlan:
     log_seconds: float = 10.0
     """between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of iterations"""
     threads: int = 0
     """of the CPU engine; 0: all"""
     graphs: bool = True
     """record CUDA graphs"""
 
     def __post_init__(self) -> None:
+        if self.seed < 0 or self.threads < 0:
+            raise SettingsError(f"seed {self.seed} and {self.threads} threads were asked for, expected numbers of at least 0")
         if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
             raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
         if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
@@ -256,7 +260,7 @@ class TrackerTrainer:
 
     def resume(self, path: Path) -> None:
         """Everything from a checkpoint of the same clips. Ranks other than the first draw new random numbers."""
-        tensors, meta = self._open(path)
+        tensors, meta = self._open(path, load_to_resume)
         self.env.world.contract.check_matches(from_json(Contract, meta["contract"]))
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
@@ -329,8 +333,8 @@ class TrackerTrainer:
         if self.group.is_main and (changes := self.env.world.contract.differences(theirs)):
             print(f"{path} was trained in another world and adapts to this one: {'; '.join(changes)}", flush=True)
 
-    def _open(self, path: Path) -> tuple[dict, dict]:
-        tensors, meta = load_checkpoint(path)
+    def _open(self, path: Path, load: Callable[[Path], tuple[dict, dict]] = load_checkpoint) -> tuple[dict, dict]:
+        tensors, meta = load(path)
         if meta.get("kind") != _KIND or meta["character"] != self.character.fingerprint:
             raise SettingsError(f"{path} is not a training of character '{self.character.name}'")
         if tensors["ppo.actor"].shape != self.ppo.actor_flat.shape:
@@ -387,9 +391,3 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-if __name__ == "__main__":
-    from parc.track.learn.training_arguments import main
-
-    main()
