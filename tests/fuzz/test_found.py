@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import re
 import struct
 import time
 import tracemalloc
@@ -196,6 +197,20 @@ def test_what_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> No
             load_clip(tmp_path / "x.npz", humanoid())
         assert tracemalloc.get_traced_memory()[1] < 2**24
         tracemalloc.stop()
+
+
+def test_a_take_of_days_is_refused_before_it_is_unfolded(walk: Clip, tmp_path: Path) -> None:
+    """A megabyte of half floats would be gigabytes of doubles."""
+    frames = 2**18
+    np.savez_compressed(tmp_path / "long.npz", positions=np.zeros((frames, 22, 3), np.float16), fps=30.0)
+    np.savez_compressed(tmp_path / "wide.npz", positions=np.zeros((1000, 20_000, 3), np.float16), fps=30.0)
+    (tmp_path / "long.pkl").write_bytes(mimickit(frames=[[0.0] * 34] * frames))
+    (tmp_path / "long.bvh").write_bytes(bvh(walk, tmp_path, lambda t: re.sub(r"Frames: \d+", f"Frames: {frames}", t)))
+    for name in ("long.npz", "wide.npz", "long.pkl", "long.bvh"):
+        began = time.process_time()
+        with pytest.raises(FormatError, match="are the most"):
+            read_take(tmp_path / name, humanoid())
+        assert time.process_time() - began < SECONDS
 
 
 def test_a_message_is_short_and_says_nothing_to_the_terminal() -> None:
