@@ -15,7 +15,7 @@ from parc.generate.model.motion_generator import Generator
 from parc.physics.choose_engine import make_world
 from parc.plan.tracker_critic import Critic
 from parc.reflex.reflex_settings import ReflexTrainingSettings
-from parc.reflex.reflex_training import LAST, RESULT, ReflexTrainer, ReflexStanding, train_reflex
+from parc.reflex.reflex_training import LAST, RESULT, ReflexStanding, ReflexTrainer, train_reflex
 from parc.reflex.terrain_bank import CrossingSource
 from parc.run.checkpoint import load_checkpoint
 from parc.run.distributed import Group
