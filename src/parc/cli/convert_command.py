@@ -1,15 +1,20 @@
 """`parc convert`: one motion file into another."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import Command, number
-
-if TYPE_CHECKING:
-    from parc.dataset.clip import Clip
+from parc.character import humanoid
+from parc.cli.base_command import Command, advance, number, progress
+from parc.dataset import Provenance, load_clip, save_clip
+from parc.dataset.clip import Clip
+from parc.dataset.convert import check_writable
+from parc.errors import SettingsError
+from parc.mocap import ReadSettings, load_naming, make_clip, read_take
+from parc.mocap.read.detect_units_and_rate import unit_in_metres
+from parc.quality import MocapLimits
 
 _DROPPED = {
     ".bvh": ("contacts", "terrain", "path"),
@@ -55,11 +60,6 @@ class Convert(Command):
     """to retarget: hands touch things; else they are taken to swing freely"""
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.dataset import load_clip, save_clip
-        from parc.dataset.convert import check_writable
-        from parc.errors import SettingsError
-
         check_writable(self.target)
         told = [f"--{name.replace('_', '-')}" for name in ("names", "fps", "up", "source_unit", "hands") if getattr(self, name)]
         if told and not self.retarget:
@@ -77,25 +77,24 @@ class Convert(Command):
         }
 
     def _retargeted(self) -> tuple["Clip", dict[str, Any]]:
-        from parc.character import humanoid
-        from parc.dataset import Provenance
-        from parc.errors import SettingsError
-        from parc.mocap import ReadSettings, load_naming, make_clip, read_take
-        from parc.mocap.read.detect_units_and_rate import unit_in_metres
-
         if self.fps is not None and not 0 < self.fps < 1e4:
             raise SettingsError(f"--fps is {self.fps:g}, expected a positive number of frames a second")
         naming = load_naming(self.names) if self.names else None
         unit = None if self.source_unit is None else unit_in_metres(self.source_unit, "--source-unit")
         take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming))
         provenance = Provenance(source=self.source.name)
-        made = make_clip(take.landmarks, humanoid(), self.hands, None, provenance, device=self.torch_device)
-        quality = {key: value for key, value in asdict(made.quality).items() if key not in ("seconds", "conflict")}
+        with progress(100, "retargeting", "%") as bar:
+
+            def tell(part: str, share: float) -> None:
+                bar.set_postfix_str(part)
+                advance(bar, round(100 * share), 100)
+
+            made = make_clip(take.landmarks, humanoid(), self.hands, None, provenance, device=self.torch_device, on_part=tell)
+        quality = {key: value for key, value in made.quality.named.items() if key not in ("seconds", "conflict")}
         return made.clip, {"warnings": list(take.warnings), "faults": list(made.quality.faults()), "quality": quality}
 
     def show(self, result: dict[str, Any]) -> None:
-        from parc.mocap.make.mocap_quality import UNITS
-
         super().show({key: value for key, value in result.items() if key != "quality"})
+        units = MocapLimits.units()
         for key, value in result.get("quality", {}).items():
-            print(f"  {key:<12} {number(value):>8}  {UNITS[key]}")
+            print(f"  {key:<12} {number(value):>8}  {units[key]}")

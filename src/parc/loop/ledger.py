@@ -7,25 +7,23 @@ Every stage is written down under its name with the hashes of its inputs and, on
                          "began": 1763212345.6, "spent": 12.5, "seconds": 131.9, "result": {"success": 0.4},
                          "outputs": {"iteration-01/tracker/actor.safetensors": {"sha256": "..", "bytes": 91, "mtime_ns": 17..}}}}}
 
-A stage is skipped if its present inputs equal the recorded ones and its outputs are there. It is *continued* in its folder if it
-was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done over again: then
-its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing is deleted. An
-output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage
-gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what would be made
-from it is made from damage.
+A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued*
+in its folder if it was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done
+over again: then its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing
+is deleted. An output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops
+where a stage gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what
+would be made from it is made from damage.
 
 The file is replaced whole at every change; a kill leaves the old one or the new one.
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,8 +31,10 @@ from typing import Any
 from parc.dataset.dataset_store import INDEX, Dataset, Index
 from parc.errors import DatasetError, FormatError, ParcError
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.dataclass_json import from_json, tidy
 from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
-from parc.run.file_reading import read_json
+from parc.run.file_reading import read_bytes, read_json
+from parc.run.hashing import hash_file, hash_text
 
 LEDGER, RUN = "ledger.json", "run.json"
 LOCK = "lock"
@@ -49,6 +49,8 @@ class LoopError(ParcError):
 
 @dataclass(frozen=True)
 class FileMark:
+    """An output as it was when its stage finished."""
+
     sha256: str
     bytes: int
     mtime_ns: int
@@ -56,6 +58,8 @@ class FileMark:
 
 @dataclass(frozen=True)
 class StageEntry:
+    """What the ledger holds of a stage."""
+
     inputs: dict[str, str]
     began: float
     """s since 1970, of the session that is going on or was the last"""
@@ -88,11 +92,15 @@ class Stage:
 
 
 class Ledger:
+    """What a run has done, and the means to do the next stage."""
+
     def __init__(self, folder: Path | str, over_again: bool = False) -> None:
         self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
         self._old: Path | None = None
-        self._begun = {file: file.read_bytes() for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
+        self._whole: dict[str, tuple[int, int]] = {}
+        """outputs that were read and are what was written, with size and time"""
+        self._begun = {file: read_bytes(file) for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
         file = self.folder / LEDGER
         if file.exists():
             self.stages = _read(file)
@@ -104,11 +112,21 @@ class Ledger:
         if not all((self.folder / file).is_file() for file in entry.outputs):
             return False
         for name, mark in entry.outputs.items():
-            if not _is_as_marked(self.folder / name, mark):
+            if not self._is_whole(name, mark):
                 raise LoopError(
                     f"{self.folder / name} is no longer what {stage.name} made: it was changed or is damaged; put it back, or "
                     "move it away, and the same command makes it again"
                 )
+        return True
+
+    def _is_whole(self, name: str, mark: FileMark) -> bool:
+        """By content, read once: a disk that loses a bit changes neither size nor time."""
+        status = (self.folder / name).stat()
+        seen = (status.st_size, status.st_mtime_ns)
+        if self._whole.get(name) != seen:
+            if status.st_size != mark.bytes or hash_file(self.folder / name) != mark.sha256:
+                return False
+            self._whole[name] = seen
         return True
 
     def changed_inputs(self, stage: Stage) -> list[str]:
@@ -143,7 +161,7 @@ class Ledger:
         began = time.time()
         self._write(stage.name, StageEntry(stage.inputs, began, spent))
         folder.mkdir(parents=True, exist_ok=True)
-        result = _finite(stage.work(folder))
+        result = tidy(stage.work(folder))
         outputs = {file.relative_to(self.folder).as_posix(): _mark(file) for file in stage.outputs(folder)}
         done = StageEntry(stage.inputs, began, spent, spent + time.time() - began, outputs, result)
         self._write(stage.name, done)
@@ -184,6 +202,7 @@ class Ledger:
 
 
 def dataset_files(folder: Path) -> list[Path]:
+    """Index and shards of a data set."""
     return [folder / INDEX, *(folder / shard.file for shard in Index.read(folder).shards)]
 
 
@@ -233,20 +252,6 @@ def move_aside(folder: Path, target: Path) -> None:
         folder.rename(target)
 
 
-def hash_file(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def hash_text(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def hash_settings(*settings: Any) -> str:
-    """Of dataclasses and plain values; the class counts, because two kinds of settings may have equal fields."""
-    return hash_text(json.dumps([_described(s) for s in settings], sort_keys=True))
-
-
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """The one process that works in a folder; released by the system however the process ends."""
@@ -266,30 +271,6 @@ def locked(folder: Path) -> Iterator[None]:
 def working_process(folder: Path) -> str | None:
     """Id of the process that works in a folder, if there is one."""
     return lock_holder(folder / LOCK)
-
-
-def _described(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        names = value.__dataclass_fields__
-        return [type(value).__name__, {name: _described(getattr(value, name)) for name in names}]
-    if isinstance(value, list | tuple):
-        return [_described(v) for v in value]
-    return value
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN or infinity: null instead."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _is_as_marked(file: Path, mark: FileMark) -> bool:
-    """By size and time; where the time is another, by content."""
-    status = file.stat()
-    if status.st_size != mark.bytes:
-        return False
-    return status.st_mtime_ns == mark.mtime_ns or hash_file(file) == mark.sha256
 
 
 def _mark(file: Path) -> FileMark:
@@ -315,11 +296,8 @@ def _read(file: Path) -> dict[str, StageEntry]:
         raise LoopError(f"{file} is damaged ({error!r}); move it away, and add --over-again to do all stages over") from None
 
 
-def _entry(values: dict[str, Any]) -> StageEntry:
-    entry = StageEntry(**(values | {"outputs": {k: FileMark(**v) for k, v in values["outputs"].items()}}))
-    is_number = all(isinstance(n, int | float) for n in (entry.began, entry.spent, entry.seconds or 0.0))
-    if not is_number or not isinstance(entry.inputs, dict) or not isinstance(entry.result, dict):
-        raise TypeError("a stage's entry holds values of the wrong type")
+def _entry(values: Any) -> StageEntry:
+    entry = from_json(StageEntry, values, FormatError)
     for name in entry.outputs:
         _check_place(name)
     return entry

@@ -11,13 +11,16 @@ from pathlib import Path
 from parc.dataset.clip_shard import Shard
 from parc.dataset.index_file import INDEX, Index
 from parc.errors import FormatError, ParcError
-from parc.loop.ledger import LEDGER, Ledger, hash_file
+from parc.loop.ledger import LEDGER, Ledger
 from parc.models import FOLDER, published_hashes
 from parc.run.checkpoint import has_hash, load_checkpoint
+from parc.run.hashing import hash_file
 
 
 @dataclass
 class Verification:
+    """What was read, and what was wrong with it."""
+
     kind: str
     """data set, model, .motion file or run"""
     files: int = 0
@@ -52,6 +55,10 @@ def verify(path: Path | str) -> Verification:
 
 def _verify_dataset(folder: Path) -> Verification:
     result = Verification("data set")
+    published = _published(folder / INDEX)
+    if published and hash_file(folder / INDEX) != published:
+        result.faults.append(f"{folder / INDEX} is not the published one: it was changed or is damaged; install parc again")
+        return result
     for entry in Index.read(folder).shards:
         file = folder / entry.file
         if not file.is_file():

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from parc.dataset.convert.checked_field import check_frames
 from parc.errors import FormatError
 from parc.motion.motion import MOST_FPS
 from parc.run.file_reading import first_line
@@ -46,6 +47,8 @@ _TIMING = re.compile(r"\s*Frames\s*:\s*(\S+)\s+Frame\s+Time\s*:\s*(\S+)", re.IGN
 
 @dataclass
 class BvhJoint:
+    """A joint of a BVH skeleton."""
+
     name: str
     parent: int
     """index of the parent joint, -1 for the root"""
@@ -57,6 +60,8 @@ class BvhJoint:
 
 @dataclass
 class Bvh:
+    """The content of a BVH file: its skeleton and a row of channel values a frame."""
+
     joints: list[BvhJoint]
     """depth first"""
     frame_time: float
@@ -89,6 +94,7 @@ def parse_bvh(text: str, name: str) -> Bvh:
     frame_time = _number(timing[2], "Frame Time", name)
     if (frames := _count(timing[1])) is None or frames == 0:
         raise FormatError(f"{name}: Frames is {timing[1][:40]}, expected a positive whole number")
+    check_frames(frames, name)
     if not 1 / MOST_FPS <= frame_time < np.inf:
         raise FormatError(f"{name}: Frame Time is {timing[2][:40]}, expected a number of seconds from {1 / MOST_FPS:g} on")
     columns = sum(len(j.channels) for j in joints)
@@ -96,6 +102,7 @@ def parse_bvh(text: str, name: str) -> Bvh:
 
 
 def format_bvh(bvh: Bvh) -> str:
+    """The text of a BVH file."""
     lines = ["HIERARCHY"]
     children: list[list[int]] = [[] for _ in bvh.joints]
     for i, joint in enumerate(bvh.joints):

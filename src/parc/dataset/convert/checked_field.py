@@ -10,6 +10,8 @@ from torch import Tensor
 from parc.dataset.convert.safe_unpickle import PickledObject
 from parc.errors import FormatError
 
+MOST_FRAMES = 200_000
+"""of one take: 28 minutes at 120 frames a second; what is made of a frame is many times what the file holds of it"""
 _LOOP_MODES = {"clamp": False, "none": False, "wrap": True}
 
 
@@ -20,7 +22,14 @@ def block(value: Any, field: str, name: str) -> dict:
     return value
 
 
+def check_frames(frames: int, name: str) -> None:
+    """Refuse a take that is longer than anything that is read in one piece."""
+    if frames > MOST_FRAMES:
+        raise FormatError(f"{name} has {str(frames)[:20]} frames or rows, {MOST_FRAMES} are the most; cut it into pieces")
+
+
 def check_keys(fields: dict, required: Collection[str], known: Collection[str], where: str, name: str) -> None:
+    """Refuse fields that nobody knows, and the lack of those that are required."""
     for key in fields:
         if key not in known:
             raise FormatError(f"{name}: {where} has an unknown field {short(key)}; known are {', '.join(known)}")
@@ -33,6 +42,8 @@ def numbers(value: Any, shape: tuple[int | None, ...], field: str, name: str) ->
     """A float32 tensor; None in `shape` is any length."""
     if isinstance(value, PickledObject):
         raise FormatError(f"{name}: {field} is an object of '{value.kind}', expected a numpy array")
+    if shape[:1] == (None,) and isinstance(value, list | tuple):
+        check_frames(len(value), name)
     if not _is_numeric(value, len(shape)):
         raise FormatError(f"{name}: {field} is {short(value)}, expected numbers in {len(shape)} levels of lists")
     try:
@@ -49,6 +60,7 @@ def numbers(value: Any, shape: tuple[int | None, ...], field: str, name: str) ->
 
 
 def number(value: Any, field: str, name: str) -> float:
+    """A field of a file as a number."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -30,6 +30,7 @@ TERRAIN_COLOUR = (0.687, 0.658, 0.565)
 
 
 def write_glb(clip: Clip, character: Character) -> bytes:
+    """A clip as the bytes of a GLB file."""
     clip.check_fits(character)
     motion, terrain = clip.motion.to("cpu"), clip.terrain.to("cpu")
     buffer, bodies = GltfBuffer(), len(character)

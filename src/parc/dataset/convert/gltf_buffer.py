@@ -16,6 +16,8 @@ _MAGIC, _JSON, _BIN = b"glTF", b"JSON", b"BIN\0"
 
 
 class GltfBuffer:
+    """The binary part of a glTF file, and the views and accessors that name its arrays."""
+
     def __init__(self) -> None:
         self._data = bytearray()
         self.views: list[dict[str, Any]] = []
