@@ -221,4 +221,3 @@ class BodySignals:
     @staticmethod
     def _edge(mask: Tensor) -> Tensor:
         return torch.cat([torch.zeros_like(mask[:, :1]), mask[:, 1:] & ~mask[:, :-1]], 1)
-

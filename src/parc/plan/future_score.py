@@ -48,7 +48,7 @@ class ScoreSettings:
     off_map: float = 0.0
     """m that a metre beyond the edge of the terrain costs"""
     crouch: float = 0.0
-    """m that a rad costs by which the straighter knee is bent beyond `crouch_allowed` while only feet touch, mean over the rehearsal"""
+    """m that a rad costs by which the straighter knee is bent beyond `crouch_allowed` while only feet touch, on average"""
     crouch_allowed: float = 0.35
     """rad: what people do on level ground"""
     idle: float = 0.0
@@ -71,10 +71,10 @@ class FutureEnds:
     """[N] m between the roots of body and reference"""
     value: Tensor | None = None
     """[N] of the tracker's value function; None: unknown"""
-    crouch: Tensor | None = None
-    """[N] rad of bent knees (`parc.character.posture.crouch`), mean over the rehearsal; None: not looked at"""
     pauses: Tensor | None = None
     """[N] 1 for a future that stands still, 0 for others; None: no such"""
+    crouch: Tensor | None = None
+    """[N] rad of bent knees (`parc.character.posture.crouch`), mean over the rehearsal; None: not looked at"""
 
 
 def score_futures(

@@ -302,8 +302,8 @@ class Planner:
             survived / steps,
             torch.stack([branch.drift[max(int(at) - 1, 0)] for branch, at in zip(branches, good, strict=True)]),
             torch.tensor([branch.value for branch in branches]),
-            torch.tensor([branch.crouch for branch in branches]),
             torch.tensor([float(branch.origin == "pause") for branch in branches]),
+            torch.tensor([branch.crouch for branch in branches]),
         )
         return score_futures(ends, paths, ground.terrain, settings, request.caution)
 
