@@ -214,7 +214,7 @@ def test_an_index_that_does_not_hold_together_is_refused_and_nothing_is_deleted(
         ({"shards": None}, "shards is 'None', expected tuple"),
         ({"shards": [7]}, "ShardEntry is 7, expected an object"),
         ({"next_shard": None}, "next_shard is 'None'"),
-        ({"fingerprint": 3}, "must be text"),
+        ({"fingerprint": 3}, "is '3', expected str"),
     ):
         index.write_text(json.dumps(good | change))
         for act in (Dataset.open, lambda folder: DatasetWriter(folder, humanoid())):
@@ -290,7 +290,9 @@ def test_damage_is_named(tmp_path, make_clip):
         Dataset.open(tmp_path)
 
 
-@pytest.mark.parametrize("field, value", [("root_pos", float("nan")), ("joint_rot", 0.0), ("heights", float("inf"))])
+@pytest.mark.parametrize(
+    "field, value", [("root_pos", float("nan")), ("joint_rot", 0.0), ("heights", float("inf")), ("contacts", 1e30)]
+)
 def test_damaged_values_are_named(tmp_path, make_clip, same, field, value):
     """One array of one clip overwritten on the disk; the clip is named, the others can still be read."""
     clips = fill(tmp_path, make_clip, 4)
