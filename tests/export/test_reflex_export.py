@@ -20,7 +20,7 @@ from parc.path.terrain_path import TerrainPath
 from parc.physics.native_world import NativeWorld
 from parc.plan import Models
 from parc.plan.path_progress import LEAST, walk
-from parc.plan.reflex import ReflexSettings
+from parc.plan.reflex import Reflex, ReflexSettings
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 pytestmark = pytest.mark.xdist_group("onnx")
@@ -67,6 +67,52 @@ def test_a_body_of_the_exported_model_moves_as_in_our_own_world(
         np.testing.assert_array_equal(body.contacts[1], world.contacts[0].numpy())
         felt += world.contacts[0]
     assert float(felt.sum()) > 5, "it has come to the ground"
+
+
+class SameNoise:
+    """The random numbers of the library's loop in the place of numpy's."""
+
+    def __init__(self, random: torch.Generator) -> None:
+        self.random = random
+
+    def standard_normal(self, shape: tuple[int, ...], kind: type) -> np.ndarray:
+        return torch.zeros(shape).normal_(generator=self.random).numpy().astype(kind)
+
+
+def test_the_loop_in_numpy_is_the_librarys_loop(models: Models, example: ModuleType, folder: Path) -> None:
+    heights = torch.zeros(14, 6)
+    heights[5:] = 0.25
+    nodes = torch.tensor([[0.83, 0.87, 0.0], [1.77, 0.87, 0.0], [1.83, 0.87, 0.25], [4.21, 0.93, 0.25]])
+    terrain, path = Terrain(heights, torch.zeros(2)), TerrainPath(nodes)
+    reflex = Reflex(models.generator, models.tracker, [terrain], [path], [0], random=torch.Generator().manual_seed(11), threads=1)
+    reflex.begin()
+
+    networks = example.Networks(folder)
+    networks.random = SameNoise(torch.Generator().manual_seed(11))
+    low, high = networks.facts["reflex"]["start_height"]
+    start = low + (high - low) * float(torch.rand(1, generator=networks.random.random))
+    networks.facts["reflex"]["start_height"] = [start, start]
+    body = example.Body(folder, networks.facts, example.Ground(heights.numpy(), (0.0, 0.0), 0.4))
+    off = []
+
+    class Compared(Exception):
+        pass
+
+    def compare(targets: np.ndarray) -> None:
+        if not off:
+            np.testing.assert_allclose(body.data.qpos, reflex.world.qpos[0].numpy(), atol=1e-4)
+        stepped(targets)
+        reflex.step()
+        off.append(np.linalg.norm(body.root - reflex.world.qpos[0, :3].numpy()))
+        if len(off) == 45:
+            raise Compared
+
+    stepped, body.step = body.step, compare
+    with pytest.raises(Compared):
+        example.cross(networks, body, example.Way(nodes.double().numpy()))
+    print(f"roots apart after 10, 30, 45 control steps: {off[9]:.1e} {off[29]:.1e} {off[44]:.1e} m")
+    assert off[9] < 1e-3 and off[29] < 0.02
+    assert float(reflex.crossings.progress[0]) > 0.5, "it has walked"
 
 
 def test_ways_are_followed_as_in_the_library(example: ModuleType) -> None:
