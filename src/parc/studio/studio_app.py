@@ -17,6 +17,7 @@ from pathlib import Path
 from viser import ClientHandle
 
 from parc.character.character import Character
+from parc.run.free_memory import give_back_memory
 from parc.studio.clip_library import Library
 from parc.studio.guarded_server import listen, serve_guarded
 from parc.studio.model_files import GeneratorFile, TrackerFile
@@ -139,6 +140,7 @@ class Studio:
                 self._leaving.append(page)
         if page is not None:
             page.close()
+            give_back_memory()
 
     def _take_up(self, client: ClientHandle) -> Session:
         """The first session this browser remembers that no page has, or a new one."""

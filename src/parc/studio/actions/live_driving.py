@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from parc.dataset.clip import Clip, Provenance
 from parc.errors import MotionError, ParcError, SettingsError
 from parc.path.terrain_path import TerrainPath
 from parc.plan.online_pilot import Pilot, PilotSettings
+from parc.run.free_memory import give_back_memory
 from parc.studio.model_files import GeneratorFile, TrackerFile
 from parc.terrain.terrain import Terrain
 
@@ -168,7 +169,11 @@ class Driving:
         pilot.go_towards(torch.tensor([x, y], dtype=torch.float32))
         self._key_until = time.monotonic() + KEY_HOLD
 
-    def _run(self, terrain: Terrain, place: torch.Tensor, heading: float, settings: PilotSettings, seed: int) -> None:
+    def _run(self, *work: Any) -> None:
+        self._drive(*work)
+        give_back_memory()
+
+    def _drive(self, terrain: Terrain, place: torch.Tensor, heading: float, settings: PilotSettings, seed: int) -> None:
         assert self._generator is not None and self._tracker is not None
         torch.set_num_threads(1)
         try:

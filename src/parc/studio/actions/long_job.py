@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from parc.errors import ParcError
+from parc.run.free_memory import give_back_memory
 
 State = Literal["running", "done", "stopped", "failed"]
 
@@ -69,6 +70,10 @@ class StudioJob:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        self._do()
+        give_back_memory()
+
+    def _do(self) -> None:
         try:
             self._work(self)
             self._end("done", self.text or "done")
