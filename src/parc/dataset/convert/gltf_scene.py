@@ -42,6 +42,19 @@ class Local(NamedTuple):
     """[..., N, 3]"""
 
 
+def world_matrices(local: Local, parents: Sequence[int], order: Sequence[int]) -> Array:
+    """Of all nodes [..., N, 4, 4], parents before children in `order`."""
+    own = np.zeros((*local.translation.shape[:-1], 4, 4))
+    turns = Rotation.from_quat(local.rotation.reshape(-1, 4)).as_matrix().reshape(*local.rotation.shape[:-1], 3, 3)
+    own[..., :3, :3] = turns * local.scale[..., None, :]
+    own[..., :3, 3] = local.translation
+    own[..., 3, 3] = 1.0
+    for node in order:
+        if parents[node] >= 0:
+            own[..., node, :, :] = own[..., parents[node], :, :] @ own[..., node, :, :]
+    return own
+
+
 @dataclass(frozen=True, eq=False)
 class GltfScene:
     """All nodes of a file."""
@@ -60,15 +73,7 @@ class GltfScene:
 
     def world(self, local: Local) -> Array:
         """Matrices [..., N, 4, 4] of all nodes."""
-        own = np.zeros((*local.translation.shape[:-1], 4, 4))
-        turns = Rotation.from_quat(local.rotation.reshape(-1, 4)).as_matrix().reshape(*local.rotation.shape[:-1], 3, 3)
-        own[..., :3, :3] = turns * local.scale[..., None, :]
-        own[..., :3, 3] = local.translation
-        own[..., 3, 3] = 1.0
-        for node in self.order:
-            if self.parents[node] >= 0:
-                own[..., node, :, :] = own[..., self.parents[node], :, :] @ own[..., node, :, :]
-        return own
+        return world_matrices(local, self.parents, self.order)
 
     @property
     def animations(self) -> list[str]:
