@@ -140,6 +140,7 @@ def named_rig(name: str) -> Rig:
         places=find_places(listed, own, name),
         to_z_up=from_y_up(np.eye(3)).T,
         unit=1.0,
+        bones=frozenset(range(len(listed))),
         sole_points={},
     )
 

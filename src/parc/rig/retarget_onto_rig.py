@@ -9,6 +9,9 @@ standing leg it is lifted by the difference. Then the legs are bent such that th
 sole and the lower end of its sole as high as ours; arms whose hand touches are bent to our hand, over a fifth of a second before
 and after. Where a limb that holds is too short, the whole body comes nearer.
 
+A bone above the pelvis (Unreal's root) travels along: under the pelvis, as high as the lower sole, turned to where the body heads,
+all smoothed. So it is what engines take root motion from, and skin that follows it a little stays with the body.
+
 A rig whose legs are no grown person's (`_GROWN`) gets the motion and its world in its own size instead.
 """
 
@@ -39,6 +42,8 @@ _BLEND = 0.2
 """s over which a hand goes over to where it touches"""
 _SETTLE = 0.1
 """s, width of the Gaussian that smooths the pelvis' lift"""
+_TRAVEL = 0.25
+"""s, width of the Gaussian that smooths the root bone's way"""
 _STRAIGHT = 0.997
 """of a limb's length, that it reaches at most"""
 _MOST_TOE = np.radians(60.0)
@@ -54,8 +59,8 @@ class RigMotion:
     rig: Rig
     turns: Array
     """[T, N, 4] xyzw of all nodes against their parents; those above the pelvis stand as they are"""
-    pelvis: Array
-    """[T, 3] place of the pelvis in its parent's frame"""
+    places: Mapping[int, Array]
+    """{node: [T, 3]} of those that move in their parents' frames: the pelvis, and the root bone above it if there is one"""
     fps: float
     size: float
     """of the world, in the rig's unit for one of our metres"""
@@ -104,7 +109,9 @@ def retarget_onto(rig: Rig, motion: Motion, character: Character) -> RigMotion:
     for limb in limbs:
         _bend(rig, limb, root, turns, ours, feet)
     _flatten_toes(rig, turns, ours, anatomy)
-    return _in_file(rig, root, turns, motion.fps, size, ratio)
+    travel = _travel(rig, root, ours, anatomy, size, motion.fps) if rig.root >= 0 else None
+    local, places = _in_file(rig, root, turns, travel)
+    return RigMotion(rig, local, places, motion.fps, size / rig.unit, ratio)
 
 
 def _ours(motion: Motion, character: Character, anatomy: Anatomy, size: float) -> _Ours:
@@ -273,19 +280,55 @@ def _places(rig: Rig, root: Array, turns: Array) -> dict[int, Array]:
     return at
 
 
-def _in_file(rig: Rig, root: Array, turns: Array, fps: float, size: float, ratio: float) -> RigMotion:
-    """Rotations against the parents and the pelvis' place, in the file's axes and unit."""
-    world = rig.to_z_up.T @ turns @ rig.stance.rot
-    local = np.tile(rig.reference.rotation, (len(root), 1, 1))
+def _travel(rig: Rig, root: Array, ours: _Ours, anatomy: Anatomy, size: float, fps: float) -> Array:
+    """[T, 4, 4] what the root bone's world does to the stance, z up: a turn about the vertical, then a shift."""
+    soles = [
+        ours.pos[:, foot, 2] + size * (ours.rot[:, foot] @ anatomy.sole.T)[:, 2].min(-1) for foot in anatomy.feet
+    ]  # fmt: skip
+    ground = np.concatenate([root[:, :2], np.minimum(*soles)[:, None]], 1)
+    ahead = ours.rot[:, 0, :2, 0]
+    ground, ahead = (ndimage.gaussian_filter1d(v, _TRAVEL * fps, axis=0, mode="nearest") for v in (ground, ahead))
+    c, s = unit(ahead).T
+    stance, moved = rig.stance, np.tile(np.eye(4), (len(root), 1, 1))
+    moved[:, 0, 0], moved[:, 0, 1], moved[:, 1, 0], moved[:, 1, 1] = c, -s, s, c
+    below = stance.pos[rig.pelvis].copy()
+    below[2] = np.mean([stance.pos[rig.places[f"{side}_ankle"], 2] + stance.sole[side][0, 2] for side in SIDES])
+    moved[:, :3, 3] = ground - moved[:, :3, :3] @ below
+    return moved
+
+
+def _in_file(rig: Rig, root: Array, turns: Array, travel: Array | None) -> tuple[Array, dict[int, Array]]:
+    """Rotations [T, N, 4] against the parents, and places [T, 3] of what moves, in the file's axes and unit."""
+    frames = len(root)
+    local = np.tile(rig.reference.rotation, (frames, 1, 1))
     above = rig.parents[rig.pelvis]
-    frame = np.eye(4) if above < 0 else rig.world[above]
-    upright = frame[:3, :3] / np.linalg.norm(frame[:3, :3], axis=0)
+    frame = np.tile(np.eye(4) if above < 0 else rig.world[above], (frames, 1, 1))
+    places = {}
+
+    # the root bone, and with it what stands between it and the pelvis
+    if travel is not None:
+        change = np.tile(np.eye(4), (frames, 1, 1))
+        change[:, :3, :3] = rig.to_z_up.T @ travel[:, :3, :3] @ rig.to_file.T
+        change[:, :3, 3] = travel[:, :3, 3] @ rig.to_z_up / rig.unit
+        parent = np.eye(4) if rig.parents[rig.root] < 0 else rig.world[rig.parents[rig.root]]
+        own = np.linalg.inv(parent) @ change @ rig.world[rig.root]
+        places[rig.root] = own[:, :3, 3]
+        local[:, rig.root] = Rotation.from_matrix(_upright(own)).as_quat()
+        frame = change @ frame
+
+    # the pelvis and all below it
+    world = rig.to_z_up.T @ turns @ rig.stance.rot
     for joint in rig.subtree:
-        parent = np.broadcast_to(upright, (len(root), 3, 3)) if joint == rig.pelvis else world[:, rig.parents[joint]]
+        parent = _upright(frame) if joint == rig.pelvis else world[:, rig.parents[joint]]
         local[:, joint] = Rotation.from_matrix(parent.transpose(0, 2, 1) @ world[:, joint]).as_quat()
-    place = root @ rig.to_z_up / rig.unit
-    pelvis = (place - frame[:3, 3]) @ np.linalg.inv(frame[:3, :3]).T
-    return RigMotion(rig, local, pelvis, fps, size / rig.unit, ratio)
+    away = root @ rig.to_z_up / rig.unit - frame[:, :3, 3]
+    places[rig.pelvis] = np.linalg.solve(frame[:, :3, :3], away[..., None])[..., 0]
+    return local, places
+
+
+def _upright(frames: Array) -> Array:
+    """Rotations [T, 3, 3] of frames [T, 4, 4] that may have a scale."""
+    return frames[:, :3, :3] / np.linalg.norm(frames[:, :3, :3], axis=1, keepdims=True)
 
 
 def _between(a: Array, b: Array, share: float) -> Array:

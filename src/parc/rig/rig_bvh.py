@@ -25,9 +25,10 @@ def rig_bvh(loaded: LoadedRig, motion: RigMotion) -> str:
     else:
         joints = loaded.bvh.joints
         rows = _rows(joints, motion)
-        turns = Rotation.from_quat(motion.turns[:, rows].reshape(-1, 4)).as_matrix().reshape(len(motion.pelvis), -1, 3, 3)
-        places = np.tile(motion.rig.reference.translation[rows], (len(motion.pelvis), 1, 1))
-        places[:, rows.index(motion.rig.pelvis)] = motion.pelvis
+        turns = Rotation.from_quat(motion.turns[:, rows].reshape(-1, 4)).as_matrix().reshape(len(motion.turns), -1, 3, 3)
+        places = np.tile(motion.rig.reference.translation[rows], (len(motion.turns), 1, 1))
+        for joint, place in motion.places.items():
+            places[:, rows.index(joint)] = place
     _check_moves(joints, places, motion)
     columns = []
     for j, joint in enumerate(joints):
@@ -61,7 +62,8 @@ def _aligned(motion: RigMotion) -> tuple[list[BvhJoint], Array, Array]:
     rig = motion.rig
     rest, order = rig.world, _depth_first(rig.subtree, rig.parents)
     local = rig.reference._replace(rotation=motion.turns, translation=np.tile(rig.reference.translation, (len(motion.turns), 1, 1)))
-    local.translation[:, rig.pelvis] = motion.pelvis
+    for joint, place in motion.places.items():
+        local.translation[:, joint] = place
     local = local._replace(scale=np.tile(rig.reference.scale, (len(motion.turns), 1, 1)))
     world = world_matrices(local, rig.parents, rig.order)
     size = np.linalg.norm(rest[:, :3, :3], axis=1)[:, None, :]

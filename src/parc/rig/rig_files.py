@@ -60,7 +60,10 @@ def _of_scene(scene: GltfScene) -> LoadedRig:
     at = scene.world(scene.rest)[:, :3, 3]
     unit = likely_unit(_leg(at, places))
     feet = {side: _foot_skin(scene, places[f"{side}_ankle"]) for side in SIDES}
-    rig = Rig(name, scene.names, scene.parents, scene.order, scene.rest, places, _Y_UP, unit if unit in (1.0, 0.01) else 1.0, feet)
+    rig = Rig(
+        name, scene.names, scene.parents, scene.order, scene.rest, places, _Y_UP,
+        unit=unit if unit in (1.0, 0.01) else 1.0, bones=frozenset(scene.joints), sole_points=feet,
+    )  # fmt: skip
     return LoadedRig(rig, scene=scene)
 
 
@@ -76,7 +79,7 @@ def _of_bvh(path: Path) -> LoadedRig:
     zero = Local(_offsets(source), np.tile([0.0, 0.0, 0.0, 1.0], (len(source.joints), 1)), np.ones((len(source.joints), 3)))
     rigs = [
         Rig(path.name, source.joints, source.parents, tuple(range(len(source.joints))), pose, places, UP_TO_Z[up],
-            likely_unit(_leg(source.pos[0], places)), {})
+            likely_unit(_leg(source.pos[0], places)), frozenset(range(len(source.joints))), {})
         for pose in (zero, first)
     ]  # fmt: skip
     try:

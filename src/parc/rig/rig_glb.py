@@ -139,12 +139,14 @@ def _add_terrain(document: dict[str, Any], buffer: GltfBuffer, motion: RigMotion
 
 def _animation(nodes: list[dict[str, Any]], buffer: GltfBuffer, motion: RigMotion, clip: Clip) -> dict[str, Any]:
     rig, rest = motion.rig, motion.rig.reference
-    times = buffer.add((np.arange(len(motion.pelvis)) / motion.fps).astype(np.float32))
+    times = buffer.add((np.arange(len(motion.turns)) / motion.fps).astype(np.float32))
     turns = one_sign(motion.turns).astype(np.float32)
-    tracks: list[tuple[int, str, NDArray]] = [(rig.pelvis, "translation", motion.pelvis.astype(np.float32))]
-    for joint in rig.subtree:
+    tracks: list[tuple[int, str, NDArray]] = []
+    for joint, place in motion.places.items():
+        tracks.append((joint, "translation", place.astype(np.float32)))
+    for joint in rig.order:
         moves = 1.0 - np.abs(motion.turns[:, joint] @ rest.rotation[joint]) > _STILL
-        if joint == rig.pelvis or moves.any():
+        if joint in motion.places or moves.any():
             tracks.append((joint, "rotation", np.ascontiguousarray(turns[:, joint])))
     for joint in {joint for joint, _, _ in tracks} if any("matrix" in node for node in nodes) else ():
         node = nodes[joint]

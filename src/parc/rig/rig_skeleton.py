@@ -44,6 +44,8 @@ class Rig:
     """[3, 3] rotation from the file's axes"""
     unit: float
     """m"""
+    bones: frozenset[int]
+    """nodes that skin may follow; others above the pelvis only place the skeleton"""
     sole_points: Mapping[str, Array | None]
     """{side: [P, 3]} skin of each foot in the reference pose, in the file's axes and unit"""
 
@@ -91,6 +93,12 @@ class Rig:
         if found < 0:
             raise FormatError(f"{self.name}: arms and legs do not hang on one joint")
         return found
+
+    @cached_property
+    def root(self) -> int:
+        """The uppermost bone above the pelvis, -1 if there is none."""
+        above = [joint for joint in self.ancestors(self.pelvis)[1:] if joint in self.bones]
+        return above[-1] if above else -1
 
     @cached_property
     def chest(self) -> int:
