@@ -12,8 +12,8 @@ test: .venv/ready lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples tools recipes
-	$(BIN)/ruff format --check src tests examples tools recipes
+	$(BIN)/ruff check src tests examples tools recipes benchmarks
+	$(BIN)/ruff format --check src tests examples tools recipes benchmarks
 	$(BIN)/mypy
 
 pictures: .venv/ready
@@ -22,8 +22,8 @@ pictures: .venv/ready
 	$(BIN)/parc status out/run --figure docs/pictures/loop.svg
 
 bench: .venv/ready
-	$(BIN)/parc bench sdf --json
-	$(BIN)/parc bench plan --json
+	$(BIN)/python benchmarks/run.py sdf --json
+	$(BIN)/python benchmarks/run.py plan --json
 
 # requirements.lock: everything but PyTorch, with hashes. `make run LOCK=` takes the versions of constraints.txt without hashes,
 # e.g. from an index with files of its own.

@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from parc.loop.ledger import hash_file
 from parc.loop.verify_files import verify
 from parc.models import shipped_motions
+from parc.run.hashing import hash_file
 
 PARC = [sys.executable, "-m", "parc"]
 LOOP = ["loop", "--preset", "tiny", "--device", "cpu", "--json"]

@@ -23,6 +23,7 @@ def identity(shape: tuple[int, ...] = (), **kwargs) -> Tensor:
 
 
 def normalize(q: Tensor) -> Tensor:
+    """Quaternions of length 1."""
     return q / q.norm(dim=-1, keepdim=True).clamp_min(1e-12)
 
 

@@ -1,5 +1,6 @@
 """A clip of ours to a file of somebody's rig."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ def check_rig_target(path: Path | str) -> None:
         raise FormatError(f"{Path(path).name}: a motion of a rig is written to {' or '.join(WRITABLE)}")
 
 
-def convert_onto_rig(clip: Clip, rig: str, path: Path | str, character: Character) -> dict[str, Any]:
-    """Write a clip's motion on a rig, named or of a file, whole or not at all; returns what is worth telling."""
+def convert_onto_rig(
+    clip: Clip, rig: str, path: Path | str, character: Character, naming: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Write a clip's motion on a rig, named or of a file, whole or not at all; `naming` is {place: joint} of
+    a file's rig. Returns what is worth telling."""
     path = Path(path)
     check_rig_target(path)
-    loaded = load_rig(rig)
+    loaded = load_rig(rig, naming)
     motion = retarget_onto(loaded.rig, clip.motion, character)
     is_glb = path.suffix.lower() == ".glb"
     data = rig_glb(loaded, motion, clip, character) if is_glb else rig_bvh(loaded, motion).encode()

@@ -123,7 +123,9 @@ NAMED_RIGS: dict[str, Callable[[], dict[str, _Bone]]] = {"mixamo": _mixamo, "unr
 def named_rig(name: str) -> Rig:
     """One of `NAMED_RIGS`."""
     if name not in NAMED_RIGS:
-        raise FormatError(f"'{name}' is no rig; expected {', '.join(NAMED_RIGS)}, or a file that ends in .glb, .gltf, .vrm or .bvh")
+        raise FormatError(
+            f"'{name}' is no rig; expected {', '.join(NAMED_RIGS)}, or a file that ends in .glb, .gltf, .vrm or .bvh"
+        )
     bones = NAMED_RIGS[name]()
     listed = _parents_first(bones)
     parents = tuple(listed.index(bones[bone].parent) if bones[bone].parent else -1 for bone in listed)

@@ -185,9 +185,7 @@ def _ankle_goal(stance: Stance, ours: _Ours, anatomy: Anatomy, side: str, size: 
     return goal
 
 
-def _root(
-    rig: Rig, ours: _Ours, anatomy: Anatomy, turns: Array, feet: Mapping[str, Array], ratio: float, fps: float
-) -> Array:
+def _root(rig: Rig, ours: _Ours, anatomy: Anatomy, turns: Array, feet: Mapping[str, Array], ratio: float, fps: float) -> Array:
     """[T, 3] of the pelvis: our hips, lifted so that standing legs bend as ours do."""
     lift, weight = np.zeros(len(ours.pos)), np.full(len(ours.pos), 1e-9)
     hips = [ours.pos[:, anatomy.body[f"{side}_hip"]] for side in SIDES]

@@ -61,7 +61,9 @@ def _aligned(motion: RigMotion) -> tuple[list[BvhJoint], Array, Array]:
     """The pelvis and what is below it as BVH joints, with their turns and places [T, J, ..] against the parents."""
     rig = motion.rig
     rest, order = rig.world, _depth_first(rig.subtree, rig.parents)
-    local = rig.reference._replace(rotation=motion.turns, translation=np.tile(rig.reference.translation, (len(motion.turns), 1, 1)))
+    local = rig.reference._replace(
+        rotation=motion.turns, translation=np.tile(rig.reference.translation, (len(motion.turns), 1, 1))
+    )
     for joint, place in motion.places.items():
         local.translation[:, joint] = place
     local = local._replace(scale=np.tile(rig.reference.scale, (len(motion.turns), 1, 1)))
@@ -76,7 +78,11 @@ def _aligned(motion: RigMotion) -> tuple[list[BvhJoint], Array, Array]:
         leaf = joint not in rig.parents
         name = "_".join(rig.joints[joint].split())
         end = _vector(0.3 * offset) if leaf else None
-        joints.append(BvhJoint(name, -1 if root else order.index(parent), _vector(offset), (*POSITIONS, *channels) if root else channels, end))
+        joints.append(
+            BvhJoint(
+                name, -1 if root else order.index(parent), _vector(offset), (*POSITIONS, *channels) if root else channels, end
+            )
+        )
         turns.append(away[:, joint] if root else away[:, parent].transpose(0, 2, 1) @ away[:, joint])
         places.append(world[:, joint, :3, 3] if root else np.broadcast_to(offset, (len(world), 3)))
     return joints, np.stack(turns, 1), np.stack(places, 1)

@@ -1,5 +1,6 @@
 """Rigs from files: the skeleton of a GLB with the skin that it carries, or of a BVH."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,25 +39,25 @@ class LoadedRig:
     bvh: Bvh | None = None
 
 
-def load_rig(name: str) -> LoadedRig:
-    """A named rig, or that of a file."""
+def load_rig(name: str, naming: Mapping[str, str] | None = None) -> LoadedRig:
+    """A named rig, or that of a file; `naming` is {place: joint} where a file's names do not tell."""
     path = Path(name)
     suffix = path.suffix.lower()
     if suffix in GLTF_SUFFIXES:
         with reading(path.name, f"{suffix} file"):
-            return _of_scene(read_scene(read_gltf(path)))
+            return _of_scene(read_scene(read_gltf(path)), naming)
     if suffix == ".bvh":
         with reading(path.name, ".bvh file"):
-            return _of_bvh(path)
+            return _of_bvh(path, naming)
     return LoadedRig(named_rig(name))
 
 
-def _of_scene(scene: GltfScene) -> LoadedRig:
+def _of_scene(scene: GltfScene, naming: Mapping[str, str] | None) -> LoadedRig:
     name = scene.document.name
     # Only nodes of skins are bones, where there are skins: a mesh may be called as a limb is.
     bones = sorted({above for joint in scene.joints for above in _line(scene, joint)}) or list(range(len(scene.names)))
     names = [scene.names[bone] for bone in bones]
-    places = {place: bones[row] for place, row in find_places(names, naming_of(scene), name).items()}
+    places = {place: bones[row] for place, row in find_places(names, {**naming_of(scene), **(naming or {})}, name).items()}
     at = scene.world(scene.rest)[:, :3, 3]
     unit = likely_unit(_leg(at, places))
     feet = {side: _foot_skin(scene, places[f"{side}_ankle"]) for side in SIDES}
@@ -67,14 +68,14 @@ def _of_scene(scene: GltfScene) -> LoadedRig:
     return LoadedRig(rig, scene=scene)
 
 
-def _of_bvh(path: Path) -> LoadedRig:
+def _of_bvh(path: Path, naming: Mapping[str, str] | None) -> LoadedRig:
     """The zero pose if it stands upright, else the pose of the first frame."""
     try:
         text = read_bytes(path).decode()
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} is not a text file") from None
     bvh, source = parse_text(text, path.name), parse_bvh(text, path.name)
-    places = source.places()
+    places = source.places(naming)
     up, first = likely_up(source, places), _first_frame(source)
     zero = Local(_offsets(source), np.tile([0.0, 0.0, 0.0, 1.0], (len(source.joints), 1)), np.ones((len(source.joints), 3)))
     rigs = [

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.convert.body_mesh import one_sign
-from parc.dataset.convert.glb_format import BODY_COLOUR, TERRAIN_COLOUR, flat_normals, index_array, plain_material, skin_attributes
+from parc.dataset.convert.glb_format import (
+    BODY_COLOUR,
+    TERRAIN_COLOUR,
+    flat_normals,
+    index_array,
+    plain_material,
+    skin_attributes,
+)
 from parc.dataset.convert.gltf_buffer import GltfBuffer
 from parc.dataset.convert.gltf_document import GltfDocument
 from parc.mocap.read.gltf_take import PLACE_OF_BONE

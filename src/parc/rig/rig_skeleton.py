@@ -144,7 +144,9 @@ def _stance(rig: Rig) -> Stance:
     if np.linalg.det(world[inside, :3, :3]).min() <= 0:
         raise FormatError(f"{rig.name}: a joint is mirrored or has no size, which retargeting cannot keep")
     if (np.ptp(size[inside], axis=1) > _UNEVEN * size[inside].max(1)).any():
-        raise FormatError(f"{rig.name}: a joint is stretched along one axis, which retargeting cannot keep; apply its scale first")
+        raise FormatError(
+            f"{rig.name}: a joint is stretched along one axis, which retargeting cannot keep; apply its scale first"
+        )
     rot = rig.to_z_up @ (world[:, :3, :3] / np.maximum(size, 1e-12)[:, None, :])
     pos = rig.unit * world[:, :3, 3] @ rig.to_z_up.T
 

@@ -23,6 +23,8 @@ MOST_CELLS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
+    """A map of columns: the height of each cell, and where the map lies."""
+
     heights: Tensor
     """[X, Y] top of each column, m"""
     min_point: Tensor

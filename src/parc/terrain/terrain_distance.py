@@ -117,6 +117,7 @@ def measure_local(
 
 
 def kernel_applies(points: Tensor) -> bool:
+    """Whether the Triton kernel can take these points."""
     return points.is_cuda and points.dtype == torch.float32 and points.numel() < 1 << 31 and _has_triton()
 
 

@@ -36,7 +36,7 @@ Skin = Literal["mannequin", "capsules"]
 
 
 def write_glb(clip: Clip, character: Character, skin: Skin = "mannequin") -> bytes:
-    """The bytes of a file; `skin` is what the body wears."""
+    """A clip as the bytes of a GLB file; `skin` is what the body wears."""
     if skin not in ("mannequin", "capsules"):
         raise FormatError(f"unknown skin '{skin}'; known are mannequin, capsules")
     clip.check_fits(character)

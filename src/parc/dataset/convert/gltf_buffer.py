@@ -19,9 +19,7 @@ MAGIC, CHUNK_JSON, CHUNK_BIN = b"glTF", b"JSON", b"BIN\0"
 class GltfBuffer:
     """The one buffer of a file that is written, begun empty or with the bytes, views and accessors of a file that was read."""
 
-    def __init__(
-        self, data: bytes = b"", views: Sequence[dict[str, Any]] = (), accessors: Sequence[dict[str, Any]] = ()
-    ) -> None:
+    def __init__(self, data: bytes = b"", views: Sequence[dict[str, Any]] = (), accessors: Sequence[dict[str, Any]] = ()) -> None:
         self._data = bytearray(data + bytes(-len(data) % 4))
         self.views: list[dict[str, Any]] = list(views)
         self.accessors: list[dict[str, Any]] = list(accessors)
@@ -58,5 +56,11 @@ class GltfBuffer:
         total = 12 + 8 + len(text) + 8 + len(self._data)
         header = MAGIC + struct.pack("<II", 2, total)
         return (
-            header + struct.pack("<I", len(text)) + CHUNK_JSON + text + struct.pack("<I", len(self._data)) + CHUNK_BIN + bytes(self._data)
+            header
+            + struct.pack("<I", len(text))
+            + CHUNK_JSON
+            + text
+            + struct.pack("<I", len(self._data))
+            + CHUNK_BIN
+            + bytes(self._data)
         )

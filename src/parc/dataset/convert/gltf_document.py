@@ -79,7 +79,9 @@ class GltfDocument:
         """The bytes of a buffer view."""
         view = self.entry("bufferViews", index)
         if "extensions" in view:
-            raise FormatError(f"{self.name}: its data is compressed ({', '.join(map(str, view['extensions']))[:60]}); save it without")
+            raise FormatError(
+                f"{self.name}: its data is compressed ({', '.join(map(str, view['extensions']))[:60]}); save it without"
+            )
         buffer = self.buffers[self.index("buffers", view.get("buffer"))]
         start, size = self._size(view.get("byteOffset", 0)), self._size(view.get("byteLength"))
         if start + size > len(buffer):
@@ -130,7 +132,9 @@ class GltfDocument:
             except binascii.Error:
                 raise FormatError(f"{self.name}: buffer {index} is not base64") from None
         else:
-            raise FormatError(f"{self.name}: buffer {index} is in another file; save it as .glb, or as .gltf with embedded buffers")
+            raise FormatError(
+                f"{self.name}: buffer {index} is in another file; save it as .glb, or as .gltf with embedded buffers"
+            )
         if size > len(data):
             raise FormatError(f"{self.name}: buffer {index} has {len(data)} bytes of {size}")
         return data[:size]

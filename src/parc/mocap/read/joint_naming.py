@@ -46,8 +46,18 @@ _LIMB_WORDS = {
     "shoulder": ("uparm", "upperarm", "upperarm01", "shldrbend", "shldr", "arm", "shoulder", "humerus"),
     "elbow": ("elbow", "forearm", "forearmbend", "lowerarm", "lowerarm01", "loarm", "radius"),
     "wrist": ("wrist", "hand"),
-    "finger": ("handmiddle1", "middle1", "middle01", "fmiddle01", "handindex1", "index1", "index01",
-               "fingerbase", "handend", "hand"),
+    "finger": (
+        "handmiddle1",
+        "middle1",
+        "middle01",
+        "fmiddle01",
+        "handindex1",
+        "index1",
+        "index01",
+        "fingerbase",
+        "handend",
+        "hand",
+    ),
 }
 REQUIRED = tuple(f"{side}_{part}" for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist") for side in SIDES)
 """without these there is nothing to retarget; pelvis, spine, chest, neck, head and toes are used where they are"""

@@ -91,7 +91,9 @@ def read_source(path: Path | str, settings: ReadSettings = ReadSettings()) -> So
     elif path.is_dir() or suffix in (".npy", ".npz"):
         source = read_positions(path, settings.joints, settings.fps)
     else:
-        raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are .bvh {' '.join(GLTF_SUFFIXES)} .npz .npy {' '.join(OURS)}")
+        raise FormatError(
+            f"{path.name}: unknown extension '{path.suffix}'; known are .bvh {' '.join(GLTF_SUFFIXES)} .npz .npy {' '.join(OURS)}"
+        )
     return upright(without_rest_pose(source), settings.naming, settings.unit, up, settings.fps)
 
 

@@ -32,6 +32,7 @@ from parc.physics.simulated_world import World
 from parc.run import distributed
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.checkpoint import load_checkpoint, read_description, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.metrics_log import MetricsLog
 from parc.track.env.reference_library import ReferenceLibrary, build_library
 from parc.track.env.track_env import TrackEnv
@@ -39,7 +40,7 @@ from parc.track.follow.evaluate_tracking import Evaluation, evaluate
 from parc.track.learn.mlp_network import initialise
 from parc.track.learn.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.learn.ppo import METRICS_OF_UPDATE, PPO
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.tracker_settings import TrackerSettings
 
 CHECKPOINT, ACTOR, CRITIC = "checkpoint.safetensors", "actor.safetensors", "critic.safetensors"
 METRICS, CLIPS = "metrics.jsonl", "clips.json"
@@ -67,12 +68,15 @@ class TrainingPlan:
     log_seconds: float = 10.0
     """between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of iterations"""
     threads: int = 0
     """of the CPU engine; 0: all"""
     graphs: bool = True
     """record CUDA graphs"""
 
     def __post_init__(self) -> None:
+        if self.seed < 0 or self.threads < 0:
+            raise SettingsError(f"seed {self.seed} and {self.threads} threads were asked for, expected numbers of at least 0")
         if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
             raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
         if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
@@ -256,7 +260,7 @@ class TrackerTrainer:
     def resume(self, path: Path) -> None:
         """Everything from a checkpoint of the same clips. Ranks other than the first draw new random numbers."""
         tensors, meta = self._open(path)
-        self.env.world.contract.check_matches(from_dict(Contract, meta["contract"]))
+        self.env.world.contract.check_matches(from_json(Contract, meta["contract"]))
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
         self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
@@ -279,7 +283,7 @@ class TrackerTrainer:
         # From a checkpoint: all that PPO has learned, its statistics included.
         if read_description(path).get("kind") == _KIND:
             tensors, meta = self._open(path)
-            self._tell_changes(path, from_dict(Contract, meta["contract"]))
+            self._tell_changes(path, from_json(Contract, meta["contract"]))
             self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
             self._loosen()
             return
@@ -386,9 +390,3 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-if __name__ == "__main__":
-    from parc.track.learn.training_arguments import main
-
-    main()

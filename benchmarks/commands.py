@@ -1,10 +1,10 @@
-"""`parc bench`: how fast the parts are on this machine. Rates and ratios, never a verdict."""
+"""The commands of `benchmarks/run.py`: how fast the parts are on this machine. Rates and ratios, never a verdict."""
 
 import json
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from parc.cli.base_command import Command
 
@@ -14,7 +14,8 @@ class BenchSdf(Command):
     """Distances of body surface points to the terrain: points a second."""
 
     def run(self) -> dict[str, Any]:
-        from parc.bench.sdf import bench_sdf
+        """Measure."""
+        from benchmarks.distance_rate import bench_sdf
 
         return bench_sdf(self.torch_device, self.seed)
 
@@ -24,7 +25,8 @@ class BenchPlan(Command):
     """Path planning: seconds to build a navigation graph, plans a second."""
 
     def run(self) -> dict[str, Any]:
-        from parc.bench.plan import bench_plan
+        """Measure."""
+        from benchmarks.planning_rate import bench_plan
 
         return bench_plan(self.torch_device, self.seed)
 
@@ -41,7 +43,8 @@ class BenchPhysics(Command):
     """of the CPU engine; 0: all cores"""
 
     def run(self) -> dict[str, Any]:
-        from parc.bench.physics import bench_physics
+        """Measure."""
+        from benchmarks.physics_rate import bench_physics
 
         _check_positive(self.seconds, "seconds")
         return bench_physics(self.torch_device, self.seed, self.worlds or None, self.seconds, self.threads)
@@ -71,7 +74,8 @@ class BenchGenerator(Command):
     """fuse the work with torch.compile first"""
 
     def run(self) -> dict[str, Any]:
-        from parc.bench.generator import bench_generator
+        """Measure."""
+        from benchmarks.generator_rate import bench_generator
 
         batches, train_batch = self.batches or None, self.train_batch or None
         _check_positive(self.seconds, "seconds")
@@ -85,7 +89,7 @@ def _tell(name: str, row: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchOptimise(Command):
+class BenchCorrect(Command):
     """Kinematic correction: milliseconds of an iteration for many clips at once."""
 
     clips: int = 0
@@ -98,7 +102,8 @@ class BenchOptimise(Command):
     """fuse the work with torch.compile first"""
 
     def run(self) -> dict[str, Any]:
-        from parc.bench.optimise import bench_optimise
+        """Measure."""
+        from benchmarks.correction_rate import bench_optimise
 
         return bench_optimise(
             self.torch_device, self.seed, self.clips or None, self.seconds, self.iterations, compiled=self.compile
@@ -117,7 +122,8 @@ class BenchTracker(Command):
     """of the CPU engine; 0: all cores"""
 
     def run(self) -> dict[str, Any]:
-        from parc.bench.tracker import bench_tracker
+        """Measure."""
+        from benchmarks.tracker_rate import bench_tracker
 
         _check_positive(self.repeats, "repeats")
         return bench_tracker(self.torch_device, self.seed, self.worlds or None, self.repeats, self.threads)
@@ -135,39 +141,18 @@ class BenchStudio(Command):
     """of the window, pixels; 800 500 at least"""
 
     def run(self) -> dict[str, Any]:
+        """Measure."""
         from parc.errors import SettingsError
 
         if self.clicks < 1:
             raise SettingsError(f"{self.clicks} clicks of each kind were asked for, expected at least 1")
         try:
-            from parc.studio.studio_benchmark import bench_studio
+            from benchmarks.studio_rate import bench_studio
         except ModuleNotFoundError as error:
             if error.name is not None and error.name.split(".")[0] == "viser":
                 raise SettingsError("the studio needs viser: pip install 'parc-motion[studio]'") from None
             raise
         return bench_studio(self.clicks, self.size)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchScaling(Command):
-    """How long an iteration takes on 1, 8 and 64 GPUs: arithmetic on measured rates of one. Nothing is run."""
-
-    preset: tuple[Literal["gpu", "paper"], ...] = ("gpu",)
-    """gpu; the rates of the paper's networks have not been measured"""
-    gpus: tuple[int, ...] = (1, 8, 64)
-
-    def run(self) -> dict[str, Any]:
-        from parc.bench.scaling import bench_scaling
-
-        return bench_scaling(self.preset, self.gpus)
-
-    def show(self, result: dict[str, Any]) -> None:
-        names = ("generator", "synthesis", "tracker", "recording", "dataset", "total")
-        print("| preset | GPUs | " + " | ".join(f"{name}, s" for name in names) + " | speed-up |")
-        print("|---" * (len(names) + 3) + "|")
-        for row in result["rows"]:
-            print(f"| {row['preset']} | {row['gpus']} | " + " | ".join(f"{row[name]:.0f}" for name in names), end="")
-            print(f" | {row['speed_up']:.1f} |")
 
 
 def _check_positive(number: float, what: str) -> None:

@@ -16,10 +16,10 @@ from parc.dataset.clip import Clip
 from parc.models import shipped_tracker
 from parc.motion.motion import Motion
 from parc.physics.choose_engine import make_world
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.run.distributed import setup
 from parc.terrain.terrain import Terrain
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import load_actor
 from parc.track.learn.tracker_training import TrackerTrainer, TrainingPlan
@@ -36,7 +36,7 @@ def bench_tracker(device: str = "cpu", seed: int = 0, worlds: int | None = None,
     worlds = worlds or (8192 if is_gpu else 64)
     settings = TrackerSettings() if is_gpu else TrackerSettings.small()
     character = humanoid()
-    unscreened = ReferenceSettings(ScreenSettings(enabled=False))
+    unscreened = ReferenceSettings(TrackerInputLimits(enabled=False))
     library = build_library(character, [_sway(character, seed + k) for k in range(16)], unscreened, group.device)
     world = make_world(character, settings.contract, worlds, group.device, threads)
     with world.on_stream():

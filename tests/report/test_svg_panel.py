@@ -6,7 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from parc.report.evaluation_chart import Line, contours, density_panel, short, steps_chart, terrain_strip
+from parc.report.svg_axis import short
+from parc.report.svg_chart import Line, steps_chart
+from parc.report.svg_panel import contours, density_panel, terrain_strip
 
 
 def area(loop: list[tuple[float, float]]) -> float:

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from benchmarks.generator_rate import window_flops
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from parc.bench.generator import window_flops
 from parc.character import humanoid
 from parc.generate.model.blended_denoising import DEFAULT_BLEND
 from parc.generate.model.motion_generator import Generator, GeneratorSettings

@@ -1,6 +1,6 @@
 import json
 
-from parc.bench.sdf import bench_sdf
+from benchmarks.distance_rate import bench_sdf
 
 
 def test_rates_are_points_over_seconds():
