@@ -51,7 +51,8 @@ class Convert(Command):
     skin: Literal["mannequin", "capsules"] = "mannequin"
     """what the body of a .glb wears: one smooth skin, or the shapes of its physics"""
     rig: str | None = None
-    """write the motion on this skeleton, to .glb or .bvh: mixamo, unreal, vrm, or a file .glb .gltf .vrm .bvh, whose meshes are kept"""
+    """write the motion on this skeleton, to .glb or .bvh: mixamo, unreal, vrm, or a file (.glb .gltf .vrm .bvh), whose meshes
+    are kept"""
     rig_names: Path | None = None
     """of the --rig's file: .json or .csv table of its joint names, {"left_knee": "bone_7"}"""
     retarget: bool = False

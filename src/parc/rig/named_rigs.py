@@ -4,8 +4,8 @@
     unreal    root, pelvis, spine_01   A-pose     the names of Unreal's mannequin of version 5
     vrm       hips, spine, chest ..    T-pose     VRM's humanoid bones
 
-Names and trees are those programs' conventions; the places of the joints are written here, in metres, y up, facing +z, standing at
-height 0. Every node is aligned with the world at rest.
+Names and trees are those programs' conventions; the places of the joints are written here, in metres, y up, facing +z, standing
+at height 0. Every node is aligned with the world at rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,8 @@ class _Bone(NamedTuple):
 
 _TRUNK = {
     "hips": ("", (0.0, 0.975, 0.0)), "spine": ("hips", (0.0, 1.075, 0.0)), "chest": ("spine", (0.0, 1.2, 0.0)),
-    "upperChest": ("chest", (0.0, 1.325, -0.01)), "neck": ("upperChest", (0.0, 1.49, -0.015)), "head": ("neck", (0.0, 1.585, 0.01)),
+    "upperChest": ("chest", (0.0, 1.325, -0.01)), "neck": ("upperChest", (0.0, 1.49, -0.015)),
+    "head": ("neck", (0.0, 1.585, 0.01)),
 }  # fmt: skip
 _SIDE = {
     "Shoulder": ("upperChest", (0.045, 1.43, -0.01)), "UpperArm": ("Shoulder", (0.18, 1.43, -0.03)),

@@ -9,8 +9,8 @@ standing leg it is lifted by the difference. Then the legs are bent such that th
 sole and the lower end of its sole as high as ours; arms whose hand touches are bent to our hand, over a fifth of a second before
 and after. Where a limb that holds is too short, the whole body comes nearer.
 
-A bone above the pelvis (Unreal's root) travels along: under the pelvis, as high as the lower sole, turned to where the body heads,
-all smoothed. So it is what engines take root motion from, and skin that follows it a little stays with the body.
+A bone above the pelvis (Unreal's root) travels along: under the pelvis, as high as the lower sole, turned to where the body
+heads, all smoothed. So it is what engines take root motion from, and skin that follows it a little stays with the body.
 
 A rig whose legs are no grown person's (`_GROWN`) gets the motion and its world in its own size instead.
 """

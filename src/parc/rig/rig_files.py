@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from parc.dataset.convert.bvh_file import Bvh
 from parc.dataset.convert.bvh_file import parse_bvh as parse_text
@@ -23,7 +24,6 @@ from parc.mocap.read.source_motion import SourceMotion
 from parc.rig.named_rigs import named_rig
 from parc.rig.rig_skeleton import Rig
 from parc.run.file_reading import read_bytes, reading
-from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 _Y_UP = from_y_up(np.eye(3)).T
@@ -135,8 +135,9 @@ def _foot_skin(scene: GltfScene, ankle: int) -> Array | None:
             skin = document.entry("skins", node["skin"])
             joints = np.array([document.index("nodes", j) for j in skin["joints"]])
             binds = document.array(skin["inverseBindMatrices"])
-            for primitive in document.entry("meshes", node["mesh"]).get("primitives", []):
-                found.append(_followers(document, primitive["attributes"], world[joints] @ binds, np.isin(joints, list(foot))))
+            parts = document.entry("meshes", node["mesh"]).get("primitives", [])
+            own, matrices = np.isin(joints, list(foot)), world[joints] @ binds
+            found += [_followers(document, part["attributes"], matrices, own) for part in parts]
         except (FormatError, KeyError, TypeError, IndexError):
             continue  # compressed or incomplete: the joints alone must tell
     points = np.concatenate(found) if found else np.zeros((0, 3))

@@ -8,6 +8,7 @@ where the soles are.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +196,7 @@ def _sole(rig: Rig, pos: Array, side: str, turn: Array, skin: Array | None, leg:
 
 def _length(at: Mapping[str, Array], side: str, parts: Sequence[str]) -> float:
     points = [at[f"{side}_{part}"] for part in parts]
-    total = float(sum(np.linalg.norm(b - a) for a, b in zip(points, points[1:], strict=False)))
+    total = float(sum(np.linalg.norm(b - a) for a, b in pairwise(points)))
     if total < 1e-9:
         raise FormatError("the rig's legs have no length")
     return total

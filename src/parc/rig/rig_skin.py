@@ -1,8 +1,8 @@
 """The mannequin on a rig that has no skin: our skin with the rig's proportions, following the rig's joints.
 
-Trunk and head are stretched as the rig's hips, shoulders and legs ask for, limbs along their bones, and everything is turned from
-our T-pose to the rig's reference pose. Weights of the torso go over to the spine joints by height, those of a foot in front of the
-ball to the toes.
+Trunk and head are stretched as the rig's hips, shoulders and legs ask for, limbs along their bones, and everything is turned
+from our T-pose to the rig's reference pose. Weights of the torso go over to the spine joints by height, those of a foot in
+front of the ball to the toes.
 """
 
 from typing import NamedTuple

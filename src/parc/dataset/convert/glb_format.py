@@ -1,13 +1,14 @@
 """A clip as skinned, animated GLB (glTF 2.0 binary): the body, its motion and the terrain in one file that every viewer opens.
 
     node 0 .. B-1    the bodies, a tree; node transforms are the zero pose (T-pose), root at its place on the first frame
-    node B           the body's mesh and its skin: the mannequin, whose vertices follow up to four bodies with smooth weights, or the
-                     body's own shapes, each vertex with one body b, weight 1
+    node B           the body's mesh and its skin: the mannequin, whose vertices follow up to four bodies with smooth weights,
+                     or the body's own shapes, each vertex with one body b, weight 1
     node B+1         the terrain, static
     animation 0      rotation of every body, translation of the root, linear, a key at each frame's time i / fps
 
 At rest every body is aligned with the world, so its inverse bind matrix is a shift by minus its place, and a skinned vertex is
-the sum of w_b T_b(t) (v - p_b). World: y up, metres (see `parc.dataset.convert.y_up_axes`). Contacts, path and provenance are not written.
+the sum of w_b T_b(t) (v - p_b). World: y up, metres (see `parc.dataset.convert.y_up_axes`). Contacts, path and provenance are
+not written.
 """
 
 from typing import Any, Literal
