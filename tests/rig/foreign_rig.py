@@ -2,7 +2,7 @@
 random, under an armature in centimetres that lies on its back, facing the other way; with a skin and two animations of its own."""
 
 import numpy as np
-from gltf_oracle import Maker
+from tests.rig.gltf_oracle import Maker
 from scipy.spatial.transform import Rotation
 
 SIDES = {"L": 1.0, "R": -1.0}

@@ -285,7 +285,7 @@ def _travel(rig: Rig, root: Array, ours: _Ours, anatomy: Anatomy, size: float, f
     ]  # fmt: skip
     ground = np.concatenate([root[:, :2], np.minimum(*soles)[:, None]], 1)
     ahead = ours.rot[:, 0, :2, 0]
-    ground, ahead = (ndimage.gaussian_filter1d(v, _TRAVEL * fps, axis=0, mode="nearest") for v in (ground, ahead))
+    ground, ahead = (_smooth(values, _TRAVEL * fps) for values in (ground, ahead))
     c, s = unit(ahead).T
     stance, moved = rig.stance, np.tile(np.eye(4), (len(root), 1, 1))
     moved[:, 0, 0], moved[:, 0, 1], moved[:, 1, 0], moved[:, 1, 1] = c, -s, s, c
@@ -322,6 +322,13 @@ def _in_file(rig: Rig, root: Array, turns: Array, travel: Array | None) -> tuple
     away = root @ rig.to_z_up / rig.unit - frame[:, :3, 3]
     places[rig.pelvis] = np.linalg.solve(frame[:, :3, :3], away[..., None])[..., 0]
     return local, places
+
+
+def _smooth(values: Array, width: float) -> Array:
+    """Averaged with a Gaussian of `width` frames; beyond its ends a track goes on as it came."""
+    reach = min(round(4 * width), len(values) - 1)
+    longer = np.pad(values, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
+    return ndimage.gaussian_filter1d(longer, width, axis=0, mode="nearest")[reach : reach + len(values)]
 
 
 def _upright(frames: Array) -> Array:

@@ -26,7 +26,8 @@ from parc.rig.rig_skeleton import Rig
 from parc.run.file_reading import read_bytes, reading
 
 Array = NDArray[np.float64]
-_Y_UP = from_y_up(np.eye(3)).T
+_TO_Z_UP = {**UP_TO_Z, "y": from_y_up(np.eye(3)).T}
+"""rotations [3, 3]; y-up files have our world as all that we write has it"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ def _of_scene(scene: GltfScene, naming: Mapping[str, str] | None) -> LoadedRig:
     unit = likely_unit(_leg(at, places))
     feet = {side: _foot_skin(scene, places[f"{side}_ankle"]) for side in SIDES}
     rig = Rig(
-        name, scene.names, scene.parents, scene.order, scene.rest, places, _Y_UP,
+        name, scene.names, scene.parents, scene.order, scene.rest, places, _TO_Z_UP["y"],
         unit=unit if unit in (1.0, 0.01) else 1.0, bones=frozenset(scene.joints), sole_points=feet,
     )  # fmt: skip
     return LoadedRig(rig, scene=scene)
@@ -79,7 +80,7 @@ def _of_bvh(path: Path, naming: Mapping[str, str] | None) -> LoadedRig:
     up, first = likely_up(source, places), _first_frame(source)
     zero = Local(_offsets(source), np.tile([0.0, 0.0, 0.0, 1.0], (len(source.joints), 1)), np.ones((len(source.joints), 3)))
     rigs = [
-        Rig(path.name, source.joints, source.parents, tuple(range(len(source.joints))), pose, places, UP_TO_Z[up],
+        Rig(path.name, source.joints, source.parents, tuple(range(len(source.joints))), pose, places, _TO_Z_UP[up],
             likely_unit(_leg(source.pos[0], places)), frozenset(range(len(source.joints))), {})
         for pose in (zero, first)
     ]  # fmt: skip
