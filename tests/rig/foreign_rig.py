@@ -1,9 +1,10 @@
 """A skeleton as nobody here would make it: other names, longer legs, an A-pose with bent elbows, every bone's frame turned at
-random, under an armature in centimetres that lies on its back, facing the other way; with a skin and two animations of its own."""
+random, under an armature in centimetres that lies on its back, facing the other way; with a skin and two animations of its
+own."""
 
 import numpy as np
-from tests.rig.gltf_oracle import Maker
 from scipy.spatial.transform import Rotation
+from tests.rig.gltf_oracle import Maker
 
 SIDES = {"L": 1.0, "R": -1.0}
 _TRUNK = {
@@ -16,7 +17,9 @@ _SIDE = {
     "Hand": ("Forearm", (0.52, 0.04, 1.09)), "Thigh": ("Bip01", (0.10, 0.0, 0.97)), "Calf": ("Thigh", (0.12, 0.02, 0.52)),
     "Foot": ("Calf", (0.14, -0.02, 0.10)), "Toe0": ("Foot", (0.16, 0.12, 0.03)),
 }  # fmt: skip
-PLACE = {"hip": "Thigh", "knee": "Calf", "ankle": "Foot", "toe": "Toe0", "shoulder": "UpperArm", "elbow": "Forearm", "wrist": "Hand"}
+PLACE = {
+    "hip": "Thigh", "knee": "Calf", "ankle": "Foot", "toe": "Toe0", "shoulder": "UpperArm", "elbow": "Forearm", "wrist": "Hand",
+}  # fmt: skip
 """to the side, forward, up: m, of the left"""
 
 
@@ -25,7 +28,10 @@ def bones() -> dict[str, tuple[str, np.ndarray]]:
     found = {name: (parent, np.array(at, float)) for name, (parent, at) in _TRUNK.items()}
     for side, sign in SIDES.items():
         for name, (parent, at) in _SIDE.items():
-            found[f"Bip01 {side} {name}"] = (parent if parent in _TRUNK else f"Bip01 {side} {parent}", np.array(at) * (sign, 1, 1))
+            found[f"Bip01 {side} {name}"] = (
+                parent if parent in _TRUNK else f"Bip01 {side} {parent}",
+                np.array(at) * (sign, 1, 1),
+            )
     return found
 
 
@@ -45,7 +51,11 @@ def foreign_glb(seed: int = 0) -> tuple[bytes, dict[str, np.ndarray]]:
     nodes = [{"name": "Armature", "rotation": [-np.sqrt(0.5), 0, 0, np.sqrt(0.5)], "scale": [0.01] * 3, "children": [1]}]
     for name, (parent, _) in table.items():
         local = np.linalg.inv(world[parent] if parent else armature) @ world[name]
-        node = {"name": name, "translation": local[:3, 3].tolist(), "rotation": Rotation.from_matrix(local[:3, :3]).as_quat().tolist()}
+        node = {
+            "name": name,
+            "translation": local[:3, 3].tolist(),
+            "rotation": Rotation.from_matrix(local[:3, :3]).as_quat().tolist(),
+        }
         children = [1 + names.index(other) for other, (above, _) in table.items() if above == name]
         nodes.append(node | ({"children": children} if children else {}))
     nodes.append({"name": "Skin", "mesh": 0, "skin": 0})
@@ -69,7 +79,10 @@ def foreign_glb(seed: int = 0) -> tuple[bytes, dict[str, np.ndarray]]:
     binds = np.stack([np.linalg.inv(world[name]).T for name in names])
     times = make.add([0.0, 0.5, 1.0], "SCALAR")
     sway = make.add(Rotation.from_rotvec([[0, 0, 0], [0.3, 0, 0], [0, 0, 0]]).as_quat(), "VEC4")
-    animation = {"samplers": [{"input": times, "output": sway}], "channels": [{"sampler": 0, "target": {"node": 4, "path": "rotation"}}]}
+    animation = {
+        "samplers": [{"input": times, "output": sway}],
+        "channels": [{"sampler": 0, "target": {"node": 4, "path": "rotation"}}],
+    }
     rest = {
         "scene": 0,
         "scenes": [{"nodes": [0, len(nodes) - 1]}],

@@ -62,9 +62,7 @@ def without_animations(source: GltfDocument) -> tuple[dict[str, Any], GltfBuffer
         accessors, views = _only_used(source, document, accessors, views)
     data = bytearray()
     for view in views:
-        whole = source.buffers[source.index("buffers", view.get("buffer"))]
-        start = view.get("byteOffset", 0)
-        part = whole[start : start + view["byteLength"]]
+        part = source.view_bytes(view)
         data += bytes(-len(data) % 8)
         view["buffer"], view["byteOffset"] = 0, len(data)
         data += part

@@ -77,7 +77,10 @@ class GltfDocument:
 
     def view(self, index: Any) -> bytes:
         """The bytes of a buffer view."""
-        view = self.entry("bufferViews", index)
+        return self.view_bytes(self.entry("bufferViews", index))
+
+    def view_bytes(self, view: Mapping[str, Any]) -> bytes:
+        """Those that an entry of the buffer views stands for."""
         if "extensions" in view:
             raise FormatError(
                 f"{self.name}: its data is compressed ({', '.join(map(str, view['extensions']))[:60]}); save it without"
@@ -91,7 +94,9 @@ class GltfDocument:
     def array(self, index: Any) -> NDArray:
         """An accessor's values [N, ...] as the file has them; matrices with rows first, normalized integers as floats."""
         accessor = self.entry("accessors", index)
-        dtype, shape = _DTYPES.get(accessor.get("componentType", 0)), _SHAPES.get(accessor.get("type", ""))
+        number, kind = accessor.get("componentType"), accessor.get("type")
+        dtype = _DTYPES.get(number) if type(number) is int else None
+        shape = _SHAPES.get(kind) if isinstance(kind, str) else None
         if dtype is None or shape is None:
             raise FormatError(f"{self.name}: an accessor of an unknown type")
         if "sparse" in accessor or "bufferView" not in accessor:

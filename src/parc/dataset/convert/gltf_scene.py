@@ -109,9 +109,9 @@ class GltfScene:
             raise FormatError(f"{document.name}: an animation without samplers or channels")
         tracks: dict[tuple[int, str], _Track] = {}
         for channel in channels:
-            target = channel.get("target", {})
-            path = target.get("path")
-            if path not in _PATHS or "node" not in target:
+            target = channel.get("target") if isinstance(channel, dict) else None
+            path = target.get("path") if isinstance(target, dict) else None
+            if path not in list(_PATHS) or "node" not in target:
                 continue  # weights of morph targets, and what extensions move
             node, number = document.index("nodes", target["node"]), channel.get("sampler")
             if type(number) is not int or not 0 <= number < len(samplers):
