@@ -1,6 +1,7 @@
 """Our motion on other skeletons: what touches stays where it touches, bones point as ours do, and the way back gives it back."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_bones_point_as_ours_do(made, places, climb, character) -> None:
     for side in SIDES:
         for limb, most in ((("hip", "knee", "ankle"), 9.0), (("shoulder", "elbow", "wrist"), 12.0)):
             free = climb.motion.contacts[:, body[f"{side}_{limb[2]}"]].numpy() < 0.5 if limb[0] == "shoulder" else slice(None)
-            for a, b in zip(limb, limb[1:], strict=False):
+            for a, b in pairwise(limb):
                 theirs = places[f"{side}_{b}"][:, :3, 3] - places[f"{side}_{a}"][:, :3, 3]
                 own = pos[:, body[f"{side}_{b}"]] - pos[:, body[f"{side}_{a}"]]
                 cosine = (theirs * own).sum(-1) / np.linalg.norm(theirs, axis=-1) / np.linalg.norm(own, axis=-1)

@@ -174,7 +174,7 @@ def test_text_files_matrices_and_avatars_are_read_alike(tmp_path: Path, hero: Pa
             human[side + bone] = f"Bip01 {letter} {part}"
     rows = {name: i for i, name in enumerate(oracle.names)}
     for extension in ({"VRMC_vrm": {"humanoid": {"humanBones": {k: {"node": rows[v]} for k, v in human.items()}}}},
-                      {"VRM": {"humanoid": {"humanBones": [{"bone": k, "node": rows[v]} for k, v in human.items()]}}}):  # fmt: skip
+                      {"VRM": {"humanoid": {"humanBones": [{"bone": k, "node": rows[human[k]]} for k in human]}}}):  # fmt: skip
         path = tmp_path / "avatar.vrm"
         path.write_bytes(packed(oracle.json | {"extensions": extension}, oracle.bin))
         rig, named = load_rig(str(path)).rig, load_rig(str(hero)).rig
@@ -238,10 +238,9 @@ def test_animations_are_chosen_by_name(tmp_path: Path, hero: Path) -> None:
         read_source(hero)
     with pytest.raises(FormatError, match="no animation 'Roll'; it has Nod, Shake"):
         read_source(hero, ReadSettings(animation="Roll"))
+    (tmp_path / "a.bvh").write_text("x")
     with pytest.raises(FormatError, match="holds one motion"):
-        read_source(tmp_path.joinpath("a.bvh"), ReadSettings(animation="Roll")) if tmp_path.joinpath("a.bvh").write_text(
-            "x"
-        ) else None
+        read_source(tmp_path / "a.bvh", ReadSettings(animation="Roll"))
 
 
 def test_rigs_that_cannot_be_used_are_told(tmp_path: Path, hero: Path, short: Clip, character: Character) -> None:

@@ -103,7 +103,7 @@ def retarget_onto(rig: Rig, motion: Motion, character: Character) -> RigMotion:
     limbs = [_limb(rig, character, anatomy, places) for places in anatomy.limbs]
 
     turns = _copied_turns(rig, ours, character, anatomy, limbs)
-    feet = {side: _ankle_goal(stance, ours, anatomy, side, size) for side in SIDES}
+    feet: dict[str, Array] = {side: _ankle_goal(stance, ours, anatomy, side, size) for side in SIDES}
     root = _root(rig, ours, anatomy, turns, feet, ratio / size, motion.fps)
     root = _within_reach(rig, root, turns, ours, limbs, feet, motion.fps)
     for limb in limbs:
@@ -237,9 +237,9 @@ def _bend(rig: Rig, limb: _Limb, root: Array, turns: Array, ours: _Ours, feet: M
         goal = (1 - holds) * (start + bones[0] + bones[1]) + holds * ours.pos[:, limb.bodies[2]]
     way = goal - start
     hinge = ours.rot[:, limb.bodies[0]] @ limb.axis
-    lengths = [float(np.linalg.norm(bone)) for bone in (limb.upper, limb.lower)]
+    upper, lower = (float(np.linalg.norm(bone)) for bone in (limb.upper, limb.lower))
     towards = torch.as_tensor(np.cross(way, hinge))
-    bent = limb_bones(torch.as_tensor(way), towards, *lengths, nearest=0.02 * sum(lengths), straight=_STRAIGHT)
+    bent = limb_bones(torch.as_tensor(way), towards, upper, lower, nearest=0.02 * (upper + lower), straight=_STRAIGHT)
     for joint, before, after in zip((first, second), bones, bent, strict=True):
         turn = shortest_turn(torch.as_tensor(before), after).numpy() @ turns[:, joint]
         _carry(rig, joint, turn, turns, stops=(second, end))

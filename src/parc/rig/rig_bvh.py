@@ -27,8 +27,8 @@ def rig_bvh(loaded: LoadedRig, motion: RigMotion) -> str:
         rows = _rows(joints, motion)
         turns = Rotation.from_quat(motion.turns[:, rows].reshape(-1, 4)).as_matrix().reshape(len(motion.turns), -1, 3, 3)
         places = np.tile(motion.rig.reference.translation[rows], (len(motion.turns), 1, 1))
-        for joint, place in motion.places.items():
-            places[:, rows.index(joint)] = place
+        for node, place in motion.places.items():
+            places[:, rows.index(node)] = place
     _check_moves(joints, places, motion)
     columns = []
     for j, joint in enumerate(joints):
@@ -64,27 +64,27 @@ def _aligned(motion: RigMotion) -> tuple[list[BvhJoint], Array, Array]:
     local = rig.reference._replace(
         rotation=motion.turns, translation=np.tile(rig.reference.translation, (len(motion.turns), 1, 1))
     )
-    for joint, place in motion.places.items():
-        local.translation[:, joint] = place
+    for node, place in motion.places.items():
+        local.translation[:, node] = place
     local = local._replace(scale=np.tile(rig.reference.scale, (len(motion.turns), 1, 1)))
     world = world_matrices(local, rig.parents, rig.order)
     size = np.linalg.norm(rest[:, :3, :3], axis=1)[:, None, :]
     away = (world[:, :, :3, :3] / size) @ (rest[:, :3, :3] / size).transpose(0, 2, 1)
     joints, turns, places = [], [], []
-    for joint in order:
-        parent, root = rig.parents[joint], joint == rig.pelvis
-        offset = rest[joint, :3, 3] - (0.0 if root else rest[parent, :3, 3])
+    for node in order:
+        parent, root = rig.parents[node], node == rig.pelvis
+        offset = rest[node, :3, 3] - (0.0 if root else rest[parent, :3, 3])
         channels = tuple(f"{axis}rotation" for axis in _ORDER)
-        leaf = joint not in rig.parents
-        name = "_".join(rig.joints[joint].split())
+        leaf = node not in rig.parents
+        name = "_".join(rig.joints[node].split())
         end = _vector(0.3 * offset) if leaf else None
         joints.append(
             BvhJoint(
                 name, -1 if root else order.index(parent), _vector(offset), (*POSITIONS, *channels) if root else channels, end
             )
         )
-        turns.append(away[:, joint] if root else away[:, parent].transpose(0, 2, 1) @ away[:, joint])
-        places.append(world[:, joint, :3, 3] if root else np.broadcast_to(offset, (len(world), 3)))
+        turns.append(away[:, node] if root else away[:, parent].transpose(0, 2, 1) @ away[:, node])
+        places.append(world[:, node, :3, 3] if root else np.broadcast_to(offset, (len(world), 3)))
     return joints, np.stack(turns, 1), np.stack(places, 1)
 
 

@@ -61,7 +61,7 @@ def _of_scene(scene: GltfScene, naming: Mapping[str, str] | None) -> LoadedRig:
     places = {place: bones[row] for place, row in find_places(names, {**naming_of(scene), **(naming or {})}, name).items()}
     at = scene.world(scene.rest)[:, :3, 3]
     unit = likely_unit(_leg(at, places))
-    feet = {side: _foot_skin(scene, places[f"{side}_ankle"]) for side in SIDES}
+    feet: dict[str, Array | None] = {side: _foot_skin(scene, places[f"{side}_ankle"]) for side in SIDES}
     rig = Rig(
         name, scene.names, scene.parents, scene.order, scene.rest, places, _TO_Z_UP["y"],
         unit=unit if unit in (1.0, 0.01) else 1.0, bones=frozenset(scene.joints), sole_points=feet,

@@ -164,7 +164,8 @@ def _stance(rig: Rig) -> Stance:
     turn = _yaw(-forward)
     pos, rot = pos @ turn.T, turn @ rot
 
-    yaw, sole = {}, {}
+    yaw: dict[str, float] = {}
+    sole: dict[str, Array] = {}
     for side in SIDES:
         ankle, toe = places[f"{side}_ankle"], places.get(f"{side}_toe")
         along = pos[toe] - pos[ankle] if toe is not None else np.array([1.0, 0.0, 0.0])
