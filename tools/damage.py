@@ -1,6 +1,7 @@
 """Does anything get lost? Kill the loop and the writer of data sets at random moments, and flip single bits in what they wrote.
 
-    python tools/damage.py kills --count 50       # a tiny run of the loop, each killed once or more, resumed and compared by hash
+    python tools/damage.py kills --count 40       # tiny runs of the loop, each killed five times, resumed and compared by hash
+    python tools/damage.py kills --count 10 --preset quick
     python tools/damage.py writer --count 60      # imports of motion files into a data set, killed and done again
     python tools/damage.py bits --count 60        # bits in shards, weights, checkpoints, headers: noticed by `parc verify`?
 
@@ -19,26 +20,34 @@ import time
 from pathlib import Path
 from typing import Any
 
+from parc.character import humanoid
+from parc.dataset import Dataset, save_clip
+from parc.dataset.dataset_store import INDEX
+from parc.errors import ParcError
+from parc.loop import verify_files
 from parc.loop.verify_files import verify
-from parc.models import shipped_motions
 from parc.run.hashing import hash_file
 
 PARC = [sys.executable, "-m", "parc"]
-LOOP = ["loop", "--preset", "tiny", "--device", "cpu", "--json"]
 
 
-def kill_loop(folder: Path, count: int, seed: int) -> dict[str, Any]:
+def loop_command(run: Path, preset: str = "tiny") -> list[str]:
+    """On the device that the preset takes by itself; tiny runs on the CPU, where equal seeds give equal bytes."""
+    return ["loop", str(run), "--preset", preset, "--json", *(["--device", "cpu"] if preset == "tiny" else [])]
+
+
+def kill_loop(folder: Path, count: int, seed: int, preset: str) -> dict[str, Any]:
     """Kills at moments spread over the time that an undisturbed run takes; after each series of five the run is finished."""
     moments, whole = random.Random(seed), folder / "whole"
     start = time.monotonic()
-    _finish(["loop", str(whole), *LOOP[1:]])
+    _finish(loop_command(whole, preset))
     usual, expected = time.monotonic() - start, _hashes(whole / "iteration-01" / "dataset" / "dataset")
     kills = equal = runs = 0
     while kills < count:
         run = folder / f"run{runs}"
         for k in range(min(5, count - kills)):
-            kills += _kill([*PARC, "loop", str(run), *LOOP[1:]], moments.uniform(0.05, 0.3 + 0.15 * k) * usual)
-        _finish(["loop", str(run), *LOOP[1:]])
+            kills += _kill([*PARC, *loop_command(run, preset)], moments.uniform(0.05, 0.3 + 0.15 * k) * usual)
+        _finish(loop_command(run, preset))
         equal += _hashes(run / "iteration-01" / "dataset" / "dataset") == expected
         runs += 1
         shutil.rmtree(run)
@@ -48,12 +57,10 @@ def kill_loop(folder: Path, count: int, seed: int) -> dict[str, Any]:
 def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """An import of 40 motions, killed, then done again into the same folder; the set must open and be what it would have been."""
     moments, source = random.Random(seed), folder / "clips"
-    _finish(["dataset", "import", str(shipped_motions()), "-o", str(folder / "whole")])
     source.mkdir()
-    names = json.loads(_finish(["dataset", "show", str(folder / "whole"), "--json"]))["clips"]
-    for clip in names[:40]:
-        name = clip["name"] if isinstance(clip, dict) else clip
-        _finish(["dataset", "extract", str(folder / "whole"), name, "-o", str(source / f"{name}.motion")])
+    box = Dataset.open(verify_files.FOLDER / "motions")
+    for number in range(40):
+        save_clip(box[number], source / f"{number:02d}.motion", humanoid())
     start = time.monotonic()
     _finish(["dataset", "import", str(source), "-o", str(folder / "expected")])
     usual, expected = time.monotonic() - start, _hashes(folder / "expected")
@@ -64,9 +71,7 @@ def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
             shutil.rmtree(out, ignore_errors=True)  # it had ended before
             continue
         kills += 1
-        if (out / "index.json").exists():
-            assert not verify(out).faults, verify(out).faults
-            shutil.rmtree(out)
+        assert not (out / INDEX).exists() or not verify(out).faults, verify(out).faults
         _finish(["dataset", "import", str(source), "-o", str(out)])
         equal += _hashes(out) == expected
         shutil.rmtree(out)
@@ -74,14 +79,19 @@ def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
 
 def flip_bits(folder: Path, count: int, seed: int) -> dict[str, Any]:
-    """In every kind of file that a run holds; a flip must give a fault that names the file."""
+    """In every kind of file that a run and the box hold; a flip must give a fault, and without it there is none."""
     moments, run = random.Random(seed), folder / "run"
-    _finish(["loop", str(run), *LOOP[1:]])
+    _finish(loop_command(run))
+    box = Path(shutil.copytree(verify_files.FOLDER, folder / "box"))
+    verify_files.FOLDER = box  # as if it were installed there
     kinds = {
         "shards": sorted(run.rglob("shard-*.safetensors")),
         "weights": [f for f in sorted(run.rglob("*.safetensors")) if not f.name.startswith("shard-")],
         "indices": sorted(run.rglob("index.json")),
         "notes of stages": sorted(run.rglob("admission.json")),
+        "shards of the box": sorted(box.rglob("shard-*.safetensors")),
+        "index of the box": [box / "motions" / "index.json"],
+        "models of the box": sorted(box.glob("*.safetensors")),
     }
     told: dict[str, Any] = {}
     for kind, files in kinds.items():
@@ -94,22 +104,24 @@ def flip_bits(folder: Path, count: int, seed: int) -> dict[str, Any]:
             data = bytearray(whole)
             data[place] ^= 1 << moments.randrange(8)
             file.write_bytes(data)
-            noticed += _is_noticed(run, file)
+            noticed += _is_noticed(run if file.is_relative_to(run) else box / "motions", file)
             file.write_bytes(whole)
         told[kind] = f"{noticed} of {count}"
-    assert not verify(run).faults
+    assert not verify(run).faults and not any(verify(place).faults for place in (box / "motions", *box.glob("*.safetensors")))
     return told | {"holds": all(text == f"{count} of {count}" for text in told.values())}
 
 
-def _is_noticed(run: Path, file: Path) -> bool:
-    """By looking at the file's own folder or, where that says nothing, at the whole run."""
-    try:
-        place = file if file.suffix == ".safetensors" and not file.name.startswith("shard-") else file.parent
-        if verify(place).faults:
-            return True
-    except Exception:
-        pass
-    return bool(verify(run).faults)
+def _is_noticed(whole: Path, file: Path) -> bool:
+    """By looking at the file's own folder or, where that says nothing, at the run or data set that it belongs to."""
+    is_model = file.suffix == ".safetensors" and not file.name.startswith("shard-")
+    for place in (file if is_model else file.parent, whole):
+        try:
+            if verify(place).faults:
+                return True
+        except ParcError:  # a sentence as well, except where the folder is none that can be verified
+            if place is whole or (place / INDEX).is_file():
+                return True
+    return False
 
 
 def _kill(command: list[str], after: float) -> bool:
@@ -139,10 +151,14 @@ def main() -> int:
     parser.add_argument("part", choices=["kills", "writer", "bits"])
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--preset", default="tiny", help="of the loop that is killed")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        part = {"kills": kill_loop, "writer": kill_writer, "bits": flip_bits}[asked.part]
-        told = part(Path(folder), asked.count, asked.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if asked.part == "kills":
+            told = kill_loop(folder, asked.count, asked.seed, asked.preset)
+        else:
+            told = {"writer": kill_writer, "bits": flip_bits}[asked.part](folder, asked.count, asked.seed)
     print(json.dumps({asked.part: told}))
     return 0 if told["holds"] else 1
 

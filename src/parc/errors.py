@@ -4,9 +4,18 @@ The command line prints the message of a `ParcError` as one sentence and exits w
 else that escapes is a bug of ours and keeps its traceback.
 """
 
+LONGEST = 2000
+"""characters of a message; names out of a file may have millions"""
+
 
 class ParcError(Exception):
     """Base of every error that is the input's fault, not the program's."""
+
+    def __str__(self) -> str:
+        """What a file says of itself may be long, and may hold signs that a terminal obeys."""
+        text = super().__str__()
+        told = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+        return told if told.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in told)
 
 
 class CharacterError(ParcError):

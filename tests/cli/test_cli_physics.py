@@ -142,7 +142,7 @@ def test_exports(policy: Path, clip_file: Path, tmp_path: Path, capsys: pytest.C
     assert mujoco.MjModel.from_xml_path(str(scene)).nkey == 1
     pytest.importorskip("onnx", reason="onnx is not installed (parc-motion[onnx])")
     out = tmp_path / "policy.onnx"
-    result = result_of(["export", "onnx", str(policy), "-o", str(out)], capsys)
+    result = result_of(["export", "onnx", "--tracker", str(policy), "--plain-actor", "-o", str(out)], capsys)
     assert result["action"] == 28 and result["bytes"] == out.stat().st_size
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (parc-motion[onnx])")
     action = runtime.InferenceSession(str(out)).run(None, {"observation": np.zeros((2, result["observation"]), np.float32)})[0]
@@ -200,7 +200,8 @@ def test_no_clips_and_missing_terrains_get_one_sentence(policy: Path, tmp_path: 
     assert "clips" in sentence_of(["train-tracker", str(empty), "-o", str(tmp_path / "t"), "--preset", "small"], capsys)
     assert "no terrain" in sentence_of(["export", "mjcf", str(tmp_path / "no.terrain"), "-o", str(tmp_path / "s.xml")], capsys)
     assert ".xml" in sentence_of(["export", "mjcf", str(tmp_path / "no.terrain"), "-o", str(tmp_path / "s.mjcf")], capsys)
-    assert ".onnx" in sentence_of(["export", "onnx", str(policy), "-o", str(tmp_path / "p.pt")], capsys)
+    assert ".onnx" in sentence_of(["export", "onnx", "--plain-actor", "-o", str(tmp_path / "p.pt")], capsys)
+    assert "a folder" in sentence_of(["export", "onnx", "-o", str(tmp_path / "p.onnx")], capsys)
 
 
 def test_wrong_numbers_get_one_sentence(

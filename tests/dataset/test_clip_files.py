@@ -140,6 +140,7 @@ BAD = {
     "ragged": ({"root_pos": [[1, 2, 3], [1]]}, FormatError, "ragged"),
     "tensor": ({"root_pos": torch.zeros(12, 3)}, FormatError, "torch.*expected a numpy array"),
     "unknown field": ({"root_velocity": 3}, FormatError, "unknown field 'root_velocity'"),
+    "contacts": ({"body_contacts": np.full((12, 15), 1e30)}, MotionError, "contacts reach 1e\\+30"),
     "fps text": ({"fps": "fast"}, FormatError, "fps is 'fast'"),
     "fps zero": ({"fps": 0}, MotionError, "fps is 0"),
     "loop mode": ({"loop_mode": "sometimes"}, FormatError, "loop_mode is 'sometimes'"),

@@ -103,3 +103,14 @@ def test_an_entry_checks_itself(make_clip):
         from_json(ClipEntry, asdict(good) | {"colour": 1}, DatasetError)
     with pytest.raises(DatasetError, match="iteration is 'two', expected int"):
         from_json(ClipEntry, asdict(good) | {"provenance": {"iteration": "two"}}, DatasetError)
+
+
+def test_texts_of_files_are_no_markup_on_the_card(tmp_path, make_clip):
+    clip = make_clip()
+    hostile = "<script>alert(1)</script>|a\n# b [x](javascript:1) *b* `c` &lt;"
+    with DatasetWriter(tmp_path / "set", humanoid()) as writer:
+        writer.append([replace(clip, provenance=replace(clip.provenance, skill=hostile, source=hostile))])
+    text = card_markdown(data_card(Dataset.open(tmp_path / "set")))
+    assert "<" not in text and text.count("# ") == 1 and "](" not in text and "*b*" not in text
+    rows = [line for line in text.splitlines() if "script" in line]
+    assert len(rows) == 2 and all(row.count("|") == 4 for row in rows)

@@ -290,7 +290,9 @@ def test_damage_is_named(tmp_path, make_clip):
         Dataset.open(tmp_path)
 
 
-@pytest.mark.parametrize("field, value", [("root_pos", float("nan")), ("joint_rot", 0.0), ("heights", float("inf"))])
+@pytest.mark.parametrize(
+    "field, value", [("root_pos", float("nan")), ("joint_rot", 0.0), ("heights", float("inf")), ("contacts", 1e30)]
+)
 def test_damaged_values_are_named(tmp_path, make_clip, same, field, value):
     """One array of one clip overwritten on the disk; the clip is named, the others can still be read."""
     clips = fill(tmp_path, make_clip, 4)

@@ -13,6 +13,7 @@ from mutations import Mutation, by_arrays, by_bytes, by_gltf, by_header, by_json
 from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.dataset import Dataset, DatasetWriter, load_clip, save_clip
+from parc.evaluate.traverse_measurement import read_results
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.loop.admit_clips import read_admission
@@ -22,6 +23,7 @@ from parc.mocap.make.take_shortlist import read_shortlist
 from parc.mocap.read.joint_naming import load_naming
 from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.path import TerrainPath, load_path, save_path
+from parc.run.metrics_log import read_metrics
 from parc.terrain import Terrain, load_terrain, save_terrain
 from parc.track.learn.policy import Actor, Normalizer, load_actor, save_actor
 from parc.track.learn.policy_symmetry import Symmetry
@@ -189,6 +191,9 @@ def _texts(folder: Path) -> list[Kind]:
         json.dumps({"joined": ["a"], "refused": {}, "clips": 2, "minutes": 0.1})
     )
 
+    (folder / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n{"event": "evaluation", "success": null}\n')
+    (folder / "results.jsonl").write_text(json.dumps({"name": "a", "reached": True, "setup": {"seed": 0}}) + "\n")
+
     def look(path: Path) -> object:
         return read_run(path), Ledger(path).faults(), read_progress(path)
 
@@ -196,6 +201,14 @@ def _texts(folder: Path) -> list[Kind]:
         Kind("path", "path.json", folder / "path.json", load_path, (by_bytes, by_json)),
         Kind("naming", "names.json", folder / "names.json", load_naming, (by_bytes, by_json)),
         Kind("shortlist", "list.csv", folder / "list.csv", read_shortlist, (by_bytes, by_words)),
+        Kind("metrics", "metrics.jsonl", folder / "metrics.jsonl", read_metrics, (by_bytes, by_words)),
+        Kind(
+            "traverse results",
+            "results.jsonl",
+            folder / "results.jsonl",
+            lambda p: read_results(p, {"seed": 0}),
+            (by_bytes, by_words),
+        ),
         Kind("run.json", "run.json", run, look, (by_bytes, by_json, by_json)),
         Kind("ledger", "ledger.json", run, look, (by_bytes, by_json, by_json)),
         Kind(

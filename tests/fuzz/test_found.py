@@ -1,12 +1,15 @@
 """Small files that once ended a program with a traceback, took minutes or gigabytes, or did what files must not do."""
 
+import bz2
 import io
 import json
 import os
 import pickle
+import struct
 import time
 import tracemalloc
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +21,8 @@ import torch
 from parc.author.procedural_walk import stroll
 from parc.character import humanoid
 from parc.correct.synthesise_clips import unit_notes
-from parc.dataset import Clip, Dataset, import_folder, load_clip, save_clip
+from parc.dataset import Clip, Dataset, DatasetWriter, import_folder, load_clip, save_clip
+from parc.dataset.clip_entry import ClipEntry
 from parc.dataset.convert import array_file
 from parc.dataset.flat_terrain import flat_ground
 from parc.errors import FormatError, MotionError, ParcError
@@ -26,6 +30,7 @@ from parc.evaluate.result_cache import PartStore
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.loop.admit_clips import read_admission
+from parc.loop.ledger import Ledger
 from parc.mocap.make.build_report import row_notes
 from parc.mocap.read.read_take import read_take
 from parc.path import TerrainPath
@@ -168,6 +173,56 @@ def test_a_small_file_may_not_unpack_to_a_large_one(tmp_path: Path, monkeypatch:
     assert (tmp_path / "bomb.npz").stat().st_size < 50_000
     with pytest.raises(FormatError, match=r"bomb\.npz holds 27 MB unpacked, 1 MB are the most"):
         load_clip(tmp_path / "bomb.npz", humanoid())
+
+
+def zipped(packed: bytes, size: int, method: int, check: int) -> bytes:
+    """One member that says of itself what one likes."""
+    told = struct.pack("<IIIHH", check, len(packed), size, 8, 0)
+    local = struct.pack("<4sHHHHH", b"PK\3\4", 46, 0, method, 0, 33) + told + b"qpos.npy" + packed
+    central = (
+        struct.pack("<4sHHHHHH", b"PK\1\2", 46, 46, 0, method, 0, 33) + told + struct.pack("<HHHII", 0, 0, 0, 0, 0) + b"qpos.npy"
+    )
+    return local + central + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local), 0)
+
+
+def test_what_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
+    """Python's zipfile unpacks a whole member, and then looks at how long it should be."""
+    zeros = b"\0" * 2**26
+    for method, packed in ((8, zlib.compress(zeros, wbits=-15)), (12, bz2.compress(zeros))):
+        (tmp_path / "x.npz").write_bytes(zipped(packed, 1000, method, zlib.crc32(zeros[:1000])))
+        tracemalloc.start()
+        with pytest.raises(FormatError, match=r"x\.npz"):
+            load_clip(tmp_path / "x.npz", humanoid())
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+        tracemalloc.stop()
+
+
+def test_a_message_is_short_and_says_nothing_to_the_terminal() -> None:
+    told = str(FormatError("x" * 10**6 + "\x1b]0;title\x07"))
+    assert len(told) == 2000 and told.endswith("...")
+    assert str(FormatError("a \x1b[2J b\0 größer")) == "a ?[2J b? größer"
+
+
+def test_a_run_or_a_shard_that_is_no_plain_file(walk: Clip, tmp_path: Path) -> None:
+    with open(tmp_path / "ledger.json", "wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(ParcError, match="MB at most"):
+        Ledger(tmp_path)
+    with DatasetWriter(tmp_path / "set", humanoid()) as writer:
+        writer.append([walk])
+    shard = tmp_path / "set" / "shard-000001.safetensors"
+    shard.unlink()
+    shard.symlink_to(shard.name)
+    with pytest.raises(ParcError, match="cannot be read"):
+        Dataset.open(tmp_path / "set")
+
+
+@pytest.mark.parametrize(("field", "value"), [("cell", 1e-300), ("cell", 1e6), ("fps", 1e300), ("fps", 1e-300)])
+def test_an_entry_of_a_clip_is_as_narrow_as_the_clip(walk: Clip, field: str, value: float) -> None:
+    """A shard's values are checked together, so what one clip would refuse has to be refused here."""
+    values = json.loads(json.dumps(ClipEntry.of(walk).to_dict()))
+    with pytest.raises(ParcError, match=f"{field} is"):
+        ClipEntry.from_dict(values | {field: value})
 
 
 @pytest.mark.parametrize(

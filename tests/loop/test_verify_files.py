@@ -92,3 +92,18 @@ def test_a_damaged_file_of_the_box_is_a_fault(tmp_path: Path, monkeypatch: pytes
     assert "not the published one" in fault
     monkeypatch.setattr(verify_files, "FOLDER", FOLDER)
     assert verify(copied).unknown == [str(copied)]
+
+
+def test_a_damaged_index_of_the_box_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is of the schema without a hash, and some of its bits change nothing that its shards would contradict."""
+    box = tmp_path / "box"
+    shutil.copytree(FOLDER / "motions", box / "motions")
+    monkeypatch.setattr(verify_files, "FOLDER", box)
+    index = box / "motions" / "index.json"
+    whole = index.read_bytes()
+    assert verify(box / "motions").faults == []
+    for damaged in (whole.replace(b'"next_shard": 2', b'"next_shard": 6'), whole.replace(b"humanoid", b"humanoie")):
+        assert damaged != whole
+        index.write_bytes(damaged)
+        (fault,) = verify(box / "motions").faults
+        assert "index.json is not the published one" in fault

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import save_file
 
 from parc.errors import FormatError
-from parc.run.checkpoint import fill, load_checkpoint, read_description, save_checkpoint
+from parc.run.checkpoint import fill, load_checkpoint, load_to_resume, read_description, save_checkpoint
 
 
 def test_tensors_and_description_come_back(tmp_path: Path) -> None:
@@ -57,3 +57,12 @@ def test_no_partial_file_is_left(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "a", {"x": torch.ones(3)}, {})
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
     assert torch.equal(load_checkpoint(tmp_path / "a")[0]["x"], torch.ones(3))
+
+
+def test_a_damaged_checkpoint_says_what_to_do_with_it(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "a", {"x": torch.zeros(9)}, {})
+    data = bytearray((tmp_path / "a").read_bytes())
+    data[-1] ^= 4
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(FormatError, match="move it away, and this training begins anew"):
+        load_to_resume(tmp_path / "a")

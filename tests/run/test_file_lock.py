@@ -39,3 +39,15 @@ def test_a_file_that_is_no_lock_is_left_alone(tmp_path):
         with pytest.raises(ForeignLockError):
             FolderLock(tmp_path / "lock")
         assert (tmp_path / "lock").read_bytes() == content
+
+
+def test_a_link_is_no_lock_whatever_it_points_to(tmp_path):
+    """A data set of somebody else may hold one that leads to a file of this user."""
+    victim = tmp_path / "numbers.txt"
+    for content in ("123\n456\n", ""):
+        victim.write_text(content)
+        (tmp_path / "lock").unlink(missing_ok=True)
+        (tmp_path / "lock").symlink_to(victim)
+        with pytest.raises(ForeignLockError):
+            FolderLock(tmp_path / "lock")
+        assert victim.read_text() == content

@@ -27,7 +27,7 @@ def test_different_names_are_different_files(a, b):
 def test_a_plain_name_stays_and_what_a_system_reserves_does_not():
     for name in ("it1_u000000_t00_0_sim3-60", "gap jump (2)", "größer"):
         assert file_name(name) == name
-    for name in ("con", "NUL.motion", "com1", "..", "", " a", "a.", "a/b", "x" * 121):
+    for name in ("con", "NUL.motion", "com1", "COM\u00b9", "lpt\u00b3.x", "..", "", " a", "a.", "a/b", "x" * 121):
         assert file_name(name) != name
 
 

@@ -50,7 +50,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "track": ("parc track plan.motion -o simulated.motion --picture strip.png",),
     "record": ("parc record mydata -o recorded", "parc record mydata -o all --accept.shortest 1 --stretch.shortest 1"),
     "export mjcf": ("parc export mjcf boxes.terrain -o scene.xml",),
-    "export onnx": ("parc export onnx out/tracker/actor.safetensors -o tracker.onnx",),
+    "export onnx": ("parc export onnx -o out/onnx", "parc export onnx --plain-actor -o tracker.onnx"),
     "metrics": ("parc metrics walk.motion --json", "parc metrics mydata"),
     "evaluate": ("parc evaluate out/run --preset quick", "parc evaluate out/run --terrains 20 --generator.limits 10"),
     "evaluate generator": ("parc evaluate generator out/generator --generator.rollout.choices 4",),

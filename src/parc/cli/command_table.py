@@ -63,7 +63,7 @@ COMMANDS = {
     "track": Row("make", "track_command", "Track", "a simulated character follows a motion"),
     "record": Row("make", "record_command", "Record", "physics-corrected clips of a data set"),
     "export mjcf": Row("make", "export_commands", "ExportMjcf", "a character on a terrain for MuJoCo"),
-    "export onnx": Row("make", "export_commands", "ExportOnnx", "a trained actor for any ONNX runtime"),
+    "export onnx": Row("make", "export_commands", "ExportOnnx", "generator and tracker for browsers, game engines and robots"),
     "metrics": Row("measure", "metrics_command", "Metrics", "measure clips: TPL, TCL, HJF, FWD, skate, floating, ..."),
     "evaluate": Row("measure", "evaluate_commands", "Evaluate", "the paper's tables for a run or for models, as a page"),
     "evaluate generator": Row("measure", "evaluate_commands", "EvaluateGenerator", "generators on a set of terrains (Table 1)"),

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import DatasetError
+from parc.motion.motion import MOST_FPS
+from parc.terrain.terrain import LEAST_CELL, MOST_CELL
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,10 @@ class ClipEntry:
                 raise DatasetError(f"clip '{self.name}': {field} is {value!r}, expected a whole number of at least {least}")
         if min(self.size) < 1:
             raise DatasetError(f"clip '{self.name}': the terrain's size is {self.size!r}, expected two positive whole numbers")
-        for field in ("fps", "cell"):
-            if not 0 < (value := getattr(self, field)) < 1e9:
-                raise DatasetError(f"clip '{self.name}': {field} is {str(value)[:20]}, expected a positive number below 1e9")
+        for field, smallest, largest in (("fps", 1e-9, MOST_FPS), ("cell", LEAST_CELL, MOST_CELL)):
+            if not smallest <= (value := getattr(self, field)) <= largest:
+                expected = f"a number from {smallest:g} to {largest:g}"
+                raise DatasetError(f"clip '{self.name}': {field} is {str(value)[:20]}, expected {expected}")
 
     @classmethod
     def of(cls, clip: Clip) -> "ClipEntry":

@@ -26,7 +26,7 @@ from torch import Tensor
 from parc.dataset.clip import Clip
 from parc.dataset.clip_entry import ClipEntry
 from parc.errors import DatasetError, FormatError, ParcError
-from parc.motion.motion import Motion
+from parc.motion.motion import MOST_CONTACT, Motion
 from parc.path.terrain_path import TerrainPath
 from parc.run.dataclass_json import from_json
 from parc.run.file_reading import check_plain_file, reading
@@ -126,10 +126,16 @@ class Shard:
     def _values_are_sound(self) -> bool:
         """What `Motion`, `Terrain` and `TerrainPath` would check of every clip, on the arrays of all."""
         finite = all(math.isfinite(self._tensors[key].sum(dtype=torch.float64)) for key in _FINITE)
-        return finite and all(
-            float((self._tensors[key].norm(dim=-1) - 1).abs().amax()) <= 1e-2
-            for key in ("root_rot", "joint_rot")
-            if self._tensors[key].numel()
+        contacts = self._tensors["contacts"]
+        bounded = not contacts.numel() or float(contacts.abs().amax()) <= MOST_CONTACT
+        return (
+            finite
+            and bounded
+            and all(
+                float((self._tensors[key].norm(dim=-1) - 1).abs().amax()) <= 1e-2
+                for key in ("root_rot", "joint_rot")
+                if self._tensors[key].numel()
+            )
         )
 
     def _read_entries(self, metadata: dict[str, str]) -> list[ClipEntry]:

@@ -11,6 +11,9 @@ import torch
 from parc.dataset.clip_entry import ClipEntry
 from parc.dataset.dataset_store import Dataset
 
+_MARKS = {ord(c): f"&#{ord(c)};" for c in "&<>|[]*`"} | dict.fromkeys(range(32), " ")
+"""of Markdown and HTML, in texts that come from files"""
+
 
 def data_card(dataset: Dataset) -> dict[str, Any]:
     """Counts and distributions; reads every terrain and root track once."""
@@ -37,10 +40,10 @@ def card_markdown(card: dict[str, Any], most: int = 10) -> str:
     """Tables longer than `most` rows end with a count of the rest."""
     height = card["terrain_heights"]
     lines = [
-        f"# Data set {card['name']}",
+        f"# Data set {_plain(card['name'])}",
         "",
         f"{card['clips']} clips, {card['frames']} frames, {card['minutes']:.1f} minutes, for character "
-        f"{card['character']} ({card['fingerprint']}); {card['with_path']} with a path.",
+        f"{_plain(card['character'])} ({_plain(card['fingerprint'])}); {card['with_path']} with a path.",
         f"Clip length {_range(card['seconds_per_clip'], 's')}. Frames per second: {_listing(card['fps'])}.",
         f"Terrain relief (highest minus lowest cell) {_range(height['relief'], 'm')}; "
         f"root climbs {_range(card['root_climb'], 'm')} between its lowest and highest point.",
@@ -110,6 +113,11 @@ def _kind(edit: str) -> str:
     return word[0] if word else "cut"
 
 
+def _plain(text: str) -> str:
+    """Shown as it is."""
+    return text.translate(_MARKS)
+
+
 def _counts(values: Iterable[str]) -> dict[str, int]:
     return dict(Counter(values).most_common())
 
@@ -119,11 +127,11 @@ def _range(spread: dict[str, float], unit: str) -> str:
 
 
 def _listing(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} ({n})" for name, n in counts.items())
+    return ", ".join(f"{_plain(name)} ({n})" for name, n in counts.items())
 
 
 def _table(title: str, groups: dict[str, dict[str, float]], most: int) -> list[str]:
-    rows = [f"| {name} | {group['clips']} | {group['minutes']:.2f} |" for name, group in groups.items()]
+    rows = [f"| {_plain(name)} | {group['clips']} | {group['minutes']:.2f} |" for name, group in groups.items()]
     if len(rows) > most:
         rest = list(groups.values())[most:]
         rows = [*rows[:most], f"| {len(rest)} more | {sum(g['clips'] for g in rest)} | {sum(g['minutes'] for g in rest):.2f} |"]

@@ -279,7 +279,12 @@ class DatasetWriter:
 def _open_shard(folder: Path, entry: ShardEntry) -> Shard:
     """Compared with what the index says of it, as far as that costs nothing."""
     path = folder / entry.file
-    size = path.stat().st_size
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read ({error.strerror})") from None
     if entry.bytes and size != entry.bytes:
         raise DatasetError(f"{path} has {size} bytes, {INDEX} says {entry.bytes}: it is damaged, or not the one that was written")
     shard = Shard(path)

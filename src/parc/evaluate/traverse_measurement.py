@@ -24,9 +24,13 @@ from parc.evaluate.terrain_sets import SetName, TestCase, case_stream, drawn_cro
 from parc.metrics.naturalness import UNITS, naturalness_of
 from parc.plan import Models, RouteSettings, Traverse, TraverseSettings, plan_random_route, plan_route, traverse
 from parc.plan.least_effort_route import ends_of
+from parc.run.atomic_files import write_bytes_atomically
+from parc.run.file_reading import read_bytes
 from parc.terrain import RandomBoxes, RandomWalks, random_boxes, random_walks
 
 _FIRST_SEEDS = {"boxes": 5021, "walks": 5022}
+_FIRST_KEY = b'{"name": "'
+"""how each line begins"""
 _ROUTE = 1
 """purpose of the random part of a route's cost"""
 
@@ -98,32 +102,38 @@ def evaluate_traverse(
             done[case.name] |= naturalness_of(result.simulated, models.tracker.character)
         if on_result is not None:
             on_result(case, result)
-        with file.open("a") as lines:
-            lines.write(json.dumps(done[case.name] | {"setup": setup}) + "\n")
+        with file.open("ab") as lines:
+            lines.write(json.dumps(done[case.name] | {"setup": setup}).encode() + b"\n")
     return summary([done[case.name] for case in cases])
 
 
 def read_results(file: Path, setup: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Rows by name; a torn last line is cut off."""
+    """Rows by name; a torn last line is cut off, once the file is known to hold results and nothing else."""
     if not file.is_file():
         return {}
-    whole = file.read_text()
-    if whole and not whole.endswith("\n"):
-        whole = whole[: whole.rfind("\n") + 1]
-        file.write_text(whole)
+    content = read_bytes(file)
+    whole, _, torn = content.rpartition(b"\n")
+    if torn and not whole and not torn.startswith(_FIRST_KEY[: len(torn)]):
+        raise _no_results(file, torn)
     rows = {}
     for line in whole.splitlines():
         try:
             row = json.loads(line)
             name, found = row["name"], row.pop("setup")
-        except (ValueError, KeyError, TypeError):
-            raise FormatError(f"{file} is not a file of traverse results: a line of it reads '{line[:60]}'") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise _no_results(file, line) from None
         if found != setup:
             raise FormatError(
                 f"{file} holds results of another set, other settings, seed or models; name another file, or remove it"
             )
         rows[name] = row
+    if torn:
+        write_bytes_atomically(file, whole + b"\n" if whole else b"")
     return rows
+
+
+def _no_results(file: Path, line: bytes) -> FormatError:
+    return FormatError(f"{file} is not a file of traverse results: a line of it reads {line[:60].decode(errors='replace')!r}")
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from parc.errors import DatasetError, FormatError, ParcError
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.dataclass_json import from_json, tidy
 from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
-from parc.run.file_reading import read_json
+from parc.run.file_reading import read_bytes, read_json
 from parc.run.hashing import hash_file, hash_text
 
 LEDGER, RUN = "ledger.json", "run.json"
@@ -98,7 +98,7 @@ class Ledger:
         self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
         self._old: Path | None = None
-        self._begun = {file: file.read_bytes() for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
+        self._begun = {file: read_bytes(file) for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
         file = self.folder / LEDGER
         if file.exists():
             self.stages = _read(file)

@@ -55,6 +55,10 @@ def verify(path: Path | str) -> Verification:
 
 def _verify_dataset(folder: Path) -> Verification:
     result = Verification("data set")
+    published = _published(folder / INDEX)
+    if published and hash_file(folder / INDEX) != published:
+        result.faults.append(f"{folder / INDEX} is not the published one: it was changed or is damaged; install parc again")
+        return result
     for entry in Index.read(folder).shards:
         file = folder / entry.file
         if not file.is_file():

@@ -17,6 +17,8 @@ from parc.character.kinematics import BodyPose, forward_kinematics
 from parc.errors import MotionError
 
 MOST_FPS = 10_000
+MOST_CONTACT = 100.0
+"""Labels lie in [0, 1]; what a network that has learned little says of contact may lie outside, but not this far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,8 @@ class Motion:
             if not math.isfinite(value.sum()) and not torch.isfinite(value).all():  # the sum alone is many times faster
                 bad = int((~torch.isfinite(value)).flatten(1).any(1).nonzero()[0, 0])
                 raise MotionError(f"{name} is not finite at frame {bad}")
+        if (most := float(self.contacts.abs().amax())) > MOST_CONTACT:
+            raise MotionError(f"contacts reach {most:.3g}, expected 0 to 1")
         for name, quaternions in (("root_rot", self.root_rot), ("joint_rot", self.joint_rot)):
             if quaternions.numel() and (quaternions.norm(dim=-1) - 1).abs().max() > 1e-2:
                 raise MotionError(f"{name} holds quaternions that are not of unit length")

@@ -44,6 +44,14 @@ def load_checkpoint(path: Path | str, device: str = "cpu") -> tuple[dict[str, Te
         return {name: tensor.to(device) for name, tensor in tensors.items()}, description
 
 
+def load_to_resume(path: Path | str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The same for a training that is to go on; of a file that cannot be read it says what to do with it."""
+    try:
+        return load_checkpoint(path)
+    except FormatError as error:
+        raise FormatError(f"{error}; move it away, and this training begins anew") from None
+
+
 def read_description(path: Path | str) -> dict[str, Any]:
     """Only the description of a checkpoint."""
     with _opened(path, "cpu") as file:

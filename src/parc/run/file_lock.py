@@ -1,4 +1,4 @@
-"""A lock on a folder that the system releases when the process ends, however it ends: `fcntl` on POSIX, `msvcrt` on Windows.
+"""A lock on a folder that the system releases when the process ends, however it ends: `fcntl`, or `msvcrt` where there is none.
 
 The lock is a file whose first line is the id of the process that holds it; a holder may note more below that line. What is locked
 is one byte far beyond the text, because Windows lets nobody read a byte that is locked.
@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import IO
 
 from parc.errors import ParcError
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _FAR = 2**30
 """the byte that is locked"""
@@ -72,10 +77,10 @@ def lock_holder(path: Path) -> str | None:
 
 
 def _check_is_lock(path: Path) -> None:
-    """A lock of ours is empty or begins with a number; anything else is left alone."""
+    """A lock of ours is empty or begins with a number; anything else is left alone, and a link leads out of the folder."""
     if not os.path.lexists(path):
         return
-    if not path.is_file() or path.stat().st_size > _LONGEST:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LONGEST:
         raise ForeignLockError(f"'{path}' is not a lock of this program; choose another folder, or move it away")
     first = path.read_bytes().partition(b"\n")[0].strip()
     if first and not first.isdigit():
@@ -89,15 +94,13 @@ def _text(file: IO[bytes]) -> str:
 
 def _try_lock(file: IO[bytes]) -> bool:
     try:
-        if os.name == "nt":
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
             import msvcrt
 
             file.seek(_FAR)
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

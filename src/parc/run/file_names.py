@@ -13,7 +13,7 @@ from parc.run.hashing import hash_text
 _LONGEST = 120
 """characters; with an extension and a temporary file's mark it stays below the 255 bytes of a name"""
 _HARMFUL = re.compile(r"[^\w\-.+=@,() ]")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(\..*)?", re.IGNORECASE)
 """what Windows does not let a file be called"""
 
 

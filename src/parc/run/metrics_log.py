@@ -15,14 +15,14 @@ class MetricsLog:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and self.path.stat().st_size and not self._ends_with_newline():
-            with self.path.open("a") as file:
-                file.write("\n")
+            with self.path.open("ab") as file:
+                file.write(b"\n")
 
     def write(self, **values: Any) -> None:
         """Add a line."""
         line = json.dumps({key: tidy(value, digits=6) for key, value in values.items()})
-        with self.path.open("a") as file:
-            file.write(line + "\n")
+        with self.path.open("ab") as file:
+            file.write(line.encode() + b"\n")
 
     def _ends_with_newline(self) -> bool:
         with self.path.open("rb") as file:
@@ -31,11 +31,13 @@ class MetricsLog:
 
 
 def read_metrics(path: Path | str) -> list[dict[str, Any]]:
-    """Lines of a log, the ones cut short by a kill left out."""
+    """Lines of a log; the ones cut short by a kill or damaged are left out."""
     rows = []
-    for line in Path(path).read_text().splitlines():
+    for line in Path(path).read_bytes().splitlines():
         try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
             continue
+        if isinstance(row, dict):
+            rows.append(row)
     return rows

@@ -25,7 +25,8 @@ class BrowserLink:
         self._folder = TemporaryDirectory(prefix="parc-studio-")  # made with rights for this user only
         self.file = Path(self._folder.name) / "open.html"
         refresh = f'<meta http-equiv="refresh" content="0;url={html.escape(url)}">'
-        self.file.write_text(f'<!doctype html><meta name="referrer" content="no-referrer">{refresh}<title>parc studio</title>')
+        page = f'<!doctype html><meta name="referrer" content="no-referrer">{refresh}<title>parc studio</title>'
+        self.file.write_bytes(page.encode())
 
     def open(self) -> bool:
         """Whether a browser was found."""

@@ -120,6 +120,11 @@ class TerrainBatch:
     def __len__(self) -> int:
         return self.heights.shape[0]
 
+    @property
+    def count(self) -> int:
+        """N, which a trace of changing shapes keeps as a symbol: `len` makes it a number."""
+        return self.heights.shape[0]
+
     def __getitem__(self, index: int) -> Terrain:
         x, y = self.size[index].tolist()
         return Terrain(self.heights[index, :x, :y], self.min_point[index], self.cell)

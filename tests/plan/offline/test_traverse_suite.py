@@ -68,3 +68,14 @@ def test_the_summary_by_hand() -> None:
     assert (table["reached"], table["first_try"], table["tries"]) == (2, pytest.approx(1 / 3), 2.0)
     assert table["share_of_path"] == pytest.approx((1 + 1 + 0.5) / 3) and table["wall"] == 20.0
     assert table["walk_r"] == pytest.approx(1.5) and table["human_n"] == 80.0
+
+
+@pytest.mark.parametrize(
+    "content", [b"my notes, without an end", b"first line\nsecond", b'{"name": "x"}\n{"na', b"\xff\xfe", b"[" * 100_000 + b"\n"]
+)
+def test_a_file_of_another_kind_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_bytes(content)
+    with pytest.raises(FormatError, match=r"notes\.txt is not a file of traverse results"):
+        read_results(file, {})
+    assert file.read_bytes() == content

@@ -17,6 +17,8 @@ from parc.run.file_reading import reading
 MOST_UNPACKED = 2**29
 """bytes, of all arrays together"""
 _MOST_ARRAYS = 1000
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""what numpy writes; Python unpacks others whole, whatever size the file says"""
 _MAGIC = b"\x93NUMPY"
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -33,12 +35,20 @@ def parse_arrays(data: bytes, name: str) -> dict[str, NDArray]:
             raise FormatError(f"{name} holds more than {_MOST_ARRAYS} arrays")
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             members = packed.infolist()
+            if odd := next((member.compress_type for member in members if member.compress_type not in _PACKINGS), None):
+                raise FormatError(f"{name} is packed in a way that numpy does not write (method {odd})")
             unpacked = sum(member.file_size for member in members)
             if unpacked > MOST_UNPACKED:
                 told = f"{unpacked / 2**20:.0f} MB unpacked, {MOST_UNPACKED / 2**20:.0f} MB are the most"
                 raise FormatError(f"{name} holds {told}")
-            arrays = {member.filename.removesuffix(".npy"): _parse_array(packed.read(member)) for member in members}
+            arrays = {member.filename.removesuffix(".npy"): _parse_array(_unpacked(packed, member)) for member in members}
         return {key: array for key, array in arrays.items() if array is not None}
+
+
+def _unpacked(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """As many bytes as the file says there are; asked for all of them, Python would unpack the rest too before it looks."""
+    with packed.open(member) as file:
+        return file.read(member.file_size)
 
 
 def _parse_array(data: bytes) -> NDArray | None:

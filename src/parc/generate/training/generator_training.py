@@ -35,7 +35,7 @@ from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.generate.training.training_step import GeneratorTrainer, StepSettings
 from parc.run import distributed
-from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.checkpoint import load_to_resume, save_checkpoint
 from parc.run.metrics_log import MetricsLog
 from parc.run.stop_request import StopRequest, stop_request
 
@@ -262,7 +262,7 @@ def _save(trainer: GeneratorTrainer, out: Path, settings: TrainSettings, elapsed
 
 
 def _restore(trainer: GeneratorTrainer, path: Path, settings: TrainSettings) -> float:
-    tensors, meta = load_checkpoint(path)
+    tensors, meta = load_to_resume(path)
     if not {"steps", "elapsed", "fingerprint"} <= meta.keys():
         raise FormatError(f"{path} does not describe a training that could go on; move it away to begin anew")
     if meta.get("settings") != _identity(settings) or meta["fingerprint"] != trainer.generator.character.fingerprint:

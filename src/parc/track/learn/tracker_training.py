@@ -16,6 +16,7 @@ With torchrun every rank simulates its own worlds; gradients, statistics and fai
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from parc.physics.physical_contract import Contract
 from parc.physics.simulated_world import World
 from parc.run import distributed
 from parc.run.atomic_files import write_bytes_atomically
-from parc.run.checkpoint import load_checkpoint, read_description, save_checkpoint
+from parc.run.checkpoint import load_checkpoint, load_to_resume, read_description, save_checkpoint
 from parc.run.dataclass_json import from_json
 from parc.run.metrics_log import MetricsLog
 from parc.track.env.reference_library import ReferenceLibrary, build_library
@@ -259,7 +260,7 @@ class TrackerTrainer:
 
     def resume(self, path: Path) -> None:
         """Everything from a checkpoint of the same clips. Ranks other than the first draw new random numbers."""
-        tensors, meta = self._open(path)
+        tensors, meta = self._open(path, load_to_resume)
         self.env.world.contract.check_matches(from_json(Contract, meta["contract"]))
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
@@ -332,8 +333,8 @@ class TrackerTrainer:
         if self.group.is_main and (changes := self.env.world.contract.differences(theirs)):
             print(f"{path} was trained in another world and adapts to this one: {'; '.join(changes)}", flush=True)
 
-    def _open(self, path: Path) -> tuple[dict, dict]:
-        tensors, meta = load_checkpoint(path)
+    def _open(self, path: Path, load: Callable[[Path], tuple[dict, dict]] = load_checkpoint) -> tuple[dict, dict]:
+        tensors, meta = load(path)
         if meta.get("kind") != _KIND or meta["character"] != self.character.fingerprint:
             raise SettingsError(f"{path} is not a training of character '{self.character.name}'")
         if tensors["ppo.actor"].shape != self.ppo.actor_flat.shape:
