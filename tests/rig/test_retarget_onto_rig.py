@@ -80,7 +80,7 @@ def ours(clip: Clip, character: Character) -> tuple[np.ndarray, np.ndarray]:
 
 
 def soles(made, places: dict[str, np.ndarray], side: str) -> np.ndarray:
-    """[T, 2, 3] heel and ball of the rig's sole, from how its foot stands at rest: the floor is at 0 and the ball below the toe."""
+    """[T, 2, 3] heel and ball of the rig's sole, from its foot at rest: the floor is at 0, the ball below the toe."""
     rig, _, oracle = made
     rest = _z_up() @ oracle.world(None)
     ankle, toe = (rest[oracle.names.index(node_of(rig, f"{side}_{part}"))].copy() for part in ("ankle", "toe"))

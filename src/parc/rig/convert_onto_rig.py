@@ -12,6 +12,7 @@ from parc.rig.rig_bvh import rig_bvh
 from parc.rig.rig_files import load_rig
 from parc.rig.rig_glb import rig_glb
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.file_reading import reading
 
 WRITABLE = (".glb", ".bvh")
 
@@ -30,9 +31,10 @@ def convert_onto_rig(
     path = Path(path)
     check_rig_target(path)
     loaded = load_rig(rig, naming)
-    motion = retarget_onto(loaded.rig, clip.motion, character)
-    is_glb = path.suffix.lower() == ".glb"
-    data = rig_glb(loaded, motion, clip, character) if is_glb else rig_bvh(loaded, motion).encode()
+    with reading(loaded.rig.name, "rig"):  # what a file holds beside its skeleton is first looked at when it is written again
+        motion = retarget_onto(loaded.rig, clip.motion, character)
+        is_glb = path.suffix.lower() == ".glb"
+        data = rig_glb(loaded, motion, clip, character) if is_glb else rig_bvh(loaded, motion).encode()
     try:
         write_bytes_atomically(path, data)
     except OSError as error:

@@ -110,10 +110,9 @@ class GltfScene:
         tracks: dict[tuple[int, str], _Track] = {}
         for channel in channels:
             target = channel.get("target") if isinstance(channel, dict) else None
-            path = target.get("path") if isinstance(target, dict) else None
-            if path not in list(_PATHS) or "node" not in target:
+            if not isinstance(target, dict) or target.get("path") not in list(_PATHS) or "node" not in target:
                 continue  # weights of morph targets, and what extensions move
-            node, number = document.index("nodes", target["node"]), channel.get("sampler")
+            node, path, number = document.index("nodes", target["node"]), target["path"], channel.get("sampler")
             if type(number) is not int or not 0 <= number < len(samplers):
                 raise FormatError(f"{document.name}: an animation's channel has no sampler")
             tracks[node, path] = _track(document, samplers[number], _PATHS[path])
