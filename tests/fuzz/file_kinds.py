@@ -23,8 +23,8 @@ from parc.mocap.make.take_shortlist import read_shortlist
 from parc.mocap.read.joint_naming import load_naming
 from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.path import TerrainPath, load_path, save_path
-from parc.run.metrics_log import read_metrics
 from parc.rig import convert_onto_rig
+from parc.run.metrics_log import read_metrics
 from parc.terrain import Terrain, load_terrain, save_terrain
 from parc.track.learn.policy import Actor, Normalizer, load_actor, save_actor
 from parc.track.learn.policy_symmetry import Symmetry

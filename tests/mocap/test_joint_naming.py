@@ -23,7 +23,15 @@ DOLL = ("hip", "abdomenLower", "chestUpper", "neckLower", "head", *(f"{s}{p}" fo
     "ThighBend", "ThighTwist", "Shin", "Foot", "Toe", "Collar", "ShldrBend", "ShldrTwist", "ForearmBend", "Hand")))  # fmt: skip
 MAKE = ("root", "spine05", "neck01", "head", *(f"{p}.{s}" for s in "LR" for p in (
     "upperleg01", "upperleg02", "lowerleg01", "foot", "toe1-1", "shoulder01", "upperarm01", "lowerarm01", "wrist")))  # fmt: skip
-DEFORM = ("root", "DEF-hips", "DEF-spine.001", "DEF-spine.003", "DEF-neck", "DEF-head", *(f"DEF-{p}.{s}" for s in "LR" for p in RIG))
+DEFORM = (
+    "root",
+    "DEF-hips",
+    "DEF-spine.001",
+    "DEF-spine.003",
+    "DEF-neck",
+    "DEF-head",
+    *(f"DEF-{p}.{s}" for s in "LR" for p in RIG),
+)
 SUIT = ("Pelvis", "L5", "T8", "Neck", "Head", *(f"{s}{p}" for s in ("Left", "Right") for p in SENSORS))
 
 
