@@ -1,9 +1,10 @@
 # make run    one iteration of the loop on this machine, from the models in the box; ends with the path of an HTML report
 # make test   linter, types and tests
+# make page   the page in out/site, for any file host; needs npm
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint pictures bench clean
+.PHONY: run test lint pictures page bench clean
 
 run: .venv/installed
 	$(BIN)/parc loop out/run --preset quick
@@ -20,6 +21,10 @@ pictures: .venv/ready
 	$(BIN)/parc demo -o out/demo --pictures docs/pictures
 	$(BIN)/parc loop out/run --preset quick
 	$(BIN)/parc status out/run --figure docs/pictures/loop.svg
+
+page: .venv/installed
+	$(PIP) -c constraints.txt --no-build-isolation -e '.[onnx]'
+	$(BIN)/parc web -o out/site
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py sdf --json

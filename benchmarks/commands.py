@@ -3,10 +3,13 @@
 import json
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from parc.cli.base_command import Command
+import tyro
+
+from parc.cli.base_command import Command, use_threads
+from parc.reflex.reflex_settings import ReflexTrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,48 @@ class BenchTracker(Command):
 
         _check_positive(self.repeats, "repeats")
         return bench_tracker(self.torch_device, self.seed, self.worlds or None, self.repeats, self.threads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchReflex(Command):
+    """Closed-loop training of the models in the box: milliseconds of each part, samples a second in all."""
+
+    worlds: int = 0
+    """simulated characters in all; 0: 87 on the CPU, 8192 on a GPU"""
+    repeats: int = 20
+    """times each part is run"""
+    iterations: int = 8
+    """rollouts and updates that the rate in all is measured on"""
+    threads: int = 0
+    """of the CPU engine and of the networks on a CPU; 0: all cores"""
+    compile: bool = False
+    """fuse the generator's kernels first"""
+    settings: Annotated[ReflexTrainingSettings, tyro.conf.arg(name="")] = field(default_factory=ReflexTrainingSettings)
+
+    def run(self) -> dict[str, Any]:
+        """Measure."""
+        from benchmarks.closed_loop_rate import bench_closed_loop
+
+        from parc.character import humanoid
+        from parc.dataset.clip_reading import read_clips
+        from parc.models import shipped_motions
+
+        _check_positive(self.repeats, "repeats")
+        _check_positive(self.iterations, "iterations")
+        use_threads(self.threads)
+        folder = shipped_motions()
+        clips = [] if folder is None else read_clips(folder, humanoid())
+        return bench_closed_loop(
+            clips,
+            self.settings,
+            self.torch_device,
+            self.seed,
+            self.worlds or None,
+            self.repeats,
+            self.iterations,
+            self.threads,
+            self.compile,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ BENCHMARKS = {
     "generator": ("BenchGenerator", "the generator and its training"),
     "correct": ("BenchCorrect", "the kinematic correction"),
     "tracker": ("BenchTracker", "training a tracker"),
+    "reflex": ("BenchReflex", "closed-loop training of a tracker"),
     "studio": ("BenchStudio", "how quickly the studio answers clicks, in a headless browser"),
 }
 EXAMPLES = {
@@ -28,6 +29,7 @@ EXAMPLES = {
     "generator": ("generator --compile",),
     "correct": ("correct --clips 8 --iterations 100",),
     "tracker": ("tracker --worlds 64",),
+    "reflex": ("reflex --iterations 20", "reflex --loop.windows 2"),
     "studio": ("studio --clicks 20 --size 800 500",),
 }
 

@@ -214,7 +214,7 @@ def test_an_index_that_does_not_hold_together_is_refused_and_nothing_is_deleted(
         ({"shards": None}, "shards is 'None', expected tuple"),
         ({"shards": [7]}, "ShardEntry is 7, expected an object"),
         ({"next_shard": None}, "next_shard is 'None'"),
-        ({"fingerprint": 3}, "must be text"),
+        ({"fingerprint": 3}, "is '3', expected str"),
     ):
         index.write_text(json.dumps(good | change))
         for act in (Dataset.open, lambda folder: DatasetWriter(folder, humanoid())):

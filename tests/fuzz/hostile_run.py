@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from process_clock import ProcessClock
+
 HERE = Path(__file__).resolve().parent
 CPU_SECONDS = 10
 PATIENCE = 60.0
@@ -110,11 +112,9 @@ def _read_in_child(read: Callable[[Path], object], path: Path, folder: Path) -> 
         os.close(ear)
         _as_child(read, path, folder, mouth)
     os.close(mouth)
-    seen, moved = "", began
-    while (done := os.wait4(child, os.WNOHANG))[0] == 0 and time.monotonic() - moved < PATIENCE:
+    clock = ProcessClock(child)
+    while (done := os.wait4(child, os.WNOHANG))[0] == 0 and clock.look()[1] < PATIENCE:
         time.sleep(0.002)
-        if (used := _times_of(child)) != seen:
-            seen, moved = used, time.monotonic()
     waited = done[0] == 0
     if waited:
         os.kill(child, 9)
@@ -130,15 +130,6 @@ def _read_in_child(read: Callable[[Path], object], path: Path, folder: Path) -> 
     elif memory > MOST_MEMORY and not result["fault"]:
         result["fault"] = f"takes {memory / 2**20:.0f} MB"
     return result
-
-
-def _times_of(process: int) -> str:
-    """Ticks of the CPU that it used, or that it wants one now; where the system does not tell, no wait is noticed."""
-    try:
-        words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return " ".join(words[11:13]) if words[0] != "R" else str(time.monotonic())
 
 
 def _as_child(read: Callable[[Path], object], path: Path, folder: Path, mouth: int) -> None:

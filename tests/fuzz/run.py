@@ -23,11 +23,15 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from process_clock import ProcessClock
+
 HERE = Path(__file__).resolve().parent
 CPU_SECONDS = 8.0
 """of one file"""
 HANGS = 90.0
-"""s without a word"""
+"""s without a word and without any use of the CPU"""
+BUSY = 60.0
+"""s of the CPU without a word; to make the good files takes some"""
 MOST_MEMORY = 2**30
 """bytes that reading one file may add to the process"""
 
@@ -53,7 +57,7 @@ def fuzz(seed: int, first: int, cases: int, keep: Path, seconds: float = 1e9) ->
             lines: queue.Queue[str] = queue.Queue()
             threading.Thread(target=_listen, args=(worker, lines), daemon=True).start()
             threading.Thread(target=worker.stderr.read, daemon=True).start()  # type: ignore[union-attr]
-            number, kind = _watch(lines, number, faults, ends)
+            number, kind = _watch(lines, number, faults, ends, ProcessClock(worker.pid))
             code = worker.poll()
             worker.kill()
             if kind and time.monotonic() < ends:  # it ended, or hung, inside a case
@@ -68,14 +72,18 @@ def _listen(worker: subprocess.Popen, lines: "queue.Queue[str]") -> None:
     lines.put("")
 
 
-def _watch(lines: "queue.Queue[str]", number: int, faults: list[Fault], ends: float) -> tuple[int, str]:
+def _watch(lines: "queue.Queue[str]", number: int, faults: list[Fault], ends: float, clock: ProcessClock) -> tuple[int, str]:
     """The next case, and the kind of the one that was not finished."""
     kind = ""
     while time.monotonic() < ends:
         try:
-            line = lines.get(timeout=HANGS)
+            line = lines.get(timeout=1.0)
         except queue.Empty:
-            return number, kind or "start"
+            busy, idle = clock.look()
+            if busy > BUSY or idle > HANGS:
+                return number, kind or "start"
+            continue
+        clock.restart()
         if not line:
             return number, kind
         said = json.loads(line)

@@ -15,7 +15,8 @@ import pytest
 
 
 def load_neighbour(name: str) -> ModuleType:
-    """A module of this folder, which is no package."""
+    """A module of this folder, which is no package; it finds those beside it as if it had been started."""
+    sys.path.insert(0, str(Path(__file__).parent))
     spec = importlib.util.spec_from_file_location(f"fuzz_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

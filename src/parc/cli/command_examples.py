@@ -4,6 +4,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": ("parc demo", "parc demo -o out/look --seed 3"),
     "studio": ("parc studio walk.motion", "parc studio --dataset mydata --terrain boxes.terrain --no-open"),
     "live": ("parc live --terrains 5 --json", "parc live --pilot.planner.candidates 6 -o out/runs"),
+    "web": ("parc web -o site", "parc web -o site --serve --no-open"),
     "picture": ("parc picture walk.motion -o strip.png --kind strip", "parc picture mydata -o strips.html --count 10"),
     "terrain make flat": ("parc terrain make flat -o flat.terrain --size 30 30",),
     "terrain make boxes": ("parc terrain make boxes -o boxes.terrain --seed 7 --picture boxes.png",),
@@ -36,6 +37,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "parc train-tracker walk.motion -o out/small --preset small --ppo.gamma 0.97",
     ),
     "train-tracker average": ("parc train-tracker average out/new out/old -o out/both --weights 4 1",),
+    "train-reflex": (
+        "parc train-reflex -o out/reflex --seconds 480",
+        "parc train-reflex out/tracker/actor.safetensors --clips D0 -o out/pushed --disturbance.pushes 0.1",
+    ),
     "practise": ("parc practise mydata -o out/practised --train.seconds 3600",),
     "traverse": (
         "parc traverse boxes -o out/run --seed 3 --method.seconds 60",
@@ -49,6 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "synthesise": ("parc synthesise -o new --units 8", "parc synthesise -o park --ground course --rollout.seconds 20"),
     "track": ("parc track plan.motion -o simulated.motion --picture strip.png",),
     "record": ("parc record mydata -o recorded", "parc record mydata -o all --accept.shortest 1 --stretch.shortest 1"),
+    "record-reflex": ("parc record-reflex -o out/futures --visits 200 --seed 1",),
     "export mjcf": ("parc export mjcf boxes.terrain -o scene.xml",),
     "export onnx": ("parc export onnx -o out/onnx", "parc export onnx --plain-actor -o tracker.onnx"),
     "metrics": ("parc metrics walk.motion --json", "parc metrics mydata"),

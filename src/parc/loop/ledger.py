@@ -7,12 +7,12 @@ Every stage is written down under its name with the hashes of its inputs and, on
                          "began": 1763212345.6, "spent": 12.5, "seconds": 131.9, "result": {"success": 0.4},
                          "outputs": {"iteration-01/tracker/actor.safetensors": {"sha256": "..", "bytes": 91, "mtime_ns": 17..}}}}}
 
-A stage is skipped if its present inputs equal the recorded ones and its outputs are there. It is *continued* in its folder if it
-was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done over again: then
-its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing is deleted. An
-output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops where a stage
-gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what would be made
-from it is made from damage.
+A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued*
+in its folder if it was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done
+over again: then its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing
+is deleted. An output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops
+where a stage gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what
+would be made from it is made from damage.
 
 The file is replaced whole at every change; a kill leaves the old one or the new one.
 """
@@ -98,6 +98,8 @@ class Ledger:
         self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
         self._old: Path | None = None
+        self._whole: dict[str, tuple[int, int]] = {}
+        """outputs that were read and are what was written, with size and time"""
         self._begun = {file: read_bytes(file) for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
         file = self.folder / LEDGER
         if file.exists():
@@ -110,11 +112,21 @@ class Ledger:
         if not all((self.folder / file).is_file() for file in entry.outputs):
             return False
         for name, mark in entry.outputs.items():
-            if not _is_as_marked(self.folder / name, mark):
+            if not self._is_whole(name, mark):
                 raise LoopError(
                     f"{self.folder / name} is no longer what {stage.name} made: it was changed or is damaged; put it back, or "
                     "move it away, and the same command makes it again"
                 )
+        return True
+
+    def _is_whole(self, name: str, mark: FileMark) -> bool:
+        """By content, read once: a disk that loses a bit changes neither size nor time."""
+        status = (self.folder / name).stat()
+        seen = (status.st_size, status.st_mtime_ns)
+        if self._whole.get(name) != seen:
+            if status.st_size != mark.bytes or hash_file(self.folder / name) != mark.sha256:
+                return False
+            self._whole[name] = seen
         return True
 
     def changed_inputs(self, stage: Stage) -> list[str]:
@@ -259,14 +271,6 @@ def locked(folder: Path) -> Iterator[None]:
 def working_process(folder: Path) -> str | None:
     """Id of the process that works in a folder, if there is one."""
     return lock_holder(folder / LOCK)
-
-
-def _is_as_marked(file: Path, mark: FileMark) -> bool:
-    """By size and time; where the time is another, by content."""
-    status = file.stat()
-    if status.st_size != mark.bytes:
-        return False
-    return status.st_mtime_ns == mark.mtime_ns or hash_file(file) == mark.sha256
 
 
 def _mark(file: Path) -> FileMark:

@@ -141,6 +141,12 @@ class TerrainBatch:
         """Terrains `rows` [M], repeated as often as they are named."""
         return replace(self, heights=self.heights[rows], min_point=self.min_point[rows], size=self.size[rows])
 
+    def put(self, rows: Tensor, others: "TerrainBatch") -> None:
+        """Other terrains [K] into rows [K], in place; they are padded to the same grid."""
+        parts = ((self.heights, others.heights), (self.min_point, others.min_point), (self.size, others.size))
+        for own, part in parts:
+            own.index_copy_(0, rows, part)
+
     def to(self, device: torch.device | str) -> "TerrainBatch":
         return replace(self, heights=self.heights.to(device), min_point=self.min_point.to(device), size=self.size.to(device))
 

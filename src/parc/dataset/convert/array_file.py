@@ -11,11 +11,14 @@ import zipfile
 import numpy as np
 from numpy.typing import NDArray
 
+from parc.dataset.convert.checked_field import check_frames
 from parc.errors import FormatError
 from parc.run.file_reading import reading
 
 MOST_UNPACKED = 2**29
 """bytes, of all arrays together"""
+_MOST_NUMBERS = 2**25
+"""of one array"""
 _MOST_ARRAYS = 1000
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """what numpy writes; Python unpacks others whole, whatever size the file says"""
@@ -28,7 +31,7 @@ def parse_arrays(data: bytes, name: str) -> dict[str, NDArray]:
     with reading(name, "array file"):
         if data.startswith(_MAGIC):
             array = _parse_array(data)
-            return {} if array is None else {"positions": array}
+            return {} if array is None else {"positions": _checked(array, name)}
         if not data.startswith(b"PK"):
             raise FormatError(f"{name} is not a readable array file (.npz or .npy)")
         if data.count(b"PK\x01\x02") > _MOST_ARRAYS:
@@ -42,7 +45,16 @@ def parse_arrays(data: bytes, name: str) -> dict[str, NDArray]:
                 told = f"{unpacked / 2**20:.0f} MB unpacked, {MOST_UNPACKED / 2**20:.0f} MB are the most"
                 raise FormatError(f"{name} holds {told}")
             arrays = {member.filename.removesuffix(".npy"): _parse_array(_unpacked(packed, member)) for member in members}
-        return {key: array for key, array in arrays.items() if array is not None}
+        return {key: _checked(array, name) for key, array in arrays.items() if array is not None}
+
+
+def _checked(array: NDArray, name: str) -> NDArray:
+    """Of a size that can be computed with: half floats become eight bytes each."""
+    if array.size > _MOST_NUMBERS:
+        raise FormatError(f"{name} holds an array of {array.size} numbers, {_MOST_NUMBERS} are the most")
+    if array.ndim > 1:
+        check_frames(len(array), name)
+    return array
 
 
 def _unpacked(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from parc.dataset.convert.checked_field import check_frames
 from parc.errors import FormatError
 from parc.motion.motion import MOST_FPS
 from parc.run.file_reading import first_line
@@ -93,6 +94,7 @@ def parse_bvh(text: str, name: str) -> Bvh:
     frame_time = _number(timing[2], "Frame Time", name)
     if (frames := _count(timing[1])) is None or frames == 0:
         raise FormatError(f"{name}: Frames is {timing[1][:40]}, expected a positive whole number")
+    check_frames(frames, name)
     if not 1 / MOST_FPS <= frame_time < np.inf:
         raise FormatError(f"{name}: Frame Time is {timing[2][:40]}, expected a number of seconds from {1 / MOST_FPS:g} on")
     columns = sum(len(j.channels) for j in joints)

@@ -10,6 +10,8 @@ from torch import Tensor
 from parc.dataset.convert.safe_unpickle import PickledObject
 from parc.errors import FormatError
 
+MOST_FRAMES = 200_000
+"""of one take: 28 minutes at 120 frames a second; what is made of a frame is many times what the file holds of it"""
 _LOOP_MODES = {"clamp": False, "none": False, "wrap": True}
 
 
@@ -18,6 +20,12 @@ def block(value: Any, field: str, name: str) -> dict:
     if not isinstance(value, dict):
         raise FormatError(f"{name}: {field} is a {type(value).__name__}, expected a dict")
     return value
+
+
+def check_frames(frames: int, name: str) -> None:
+    """Refuse a take that is longer than anything that is read in one piece."""
+    if frames > MOST_FRAMES:
+        raise FormatError(f"{name} has {str(frames)[:20]} frames or rows, {MOST_FRAMES} are the most; cut it into pieces")
 
 
 def check_keys(fields: dict, required: Collection[str], known: Collection[str], where: str, name: str) -> None:
@@ -34,6 +42,8 @@ def numbers(value: Any, shape: tuple[int | None, ...], field: str, name: str) ->
     """A float32 tensor; None in `shape` is any length."""
     if isinstance(value, PickledObject):
         raise FormatError(f"{name}: {field} is an object of '{value.kind}', expected a numpy array")
+    if shape[:1] == (None,) and isinstance(value, list | tuple):
+        check_frames(len(value), name)
     if not _is_numeric(value, len(shape)):
         raise FormatError(f"{name}: {field} is {short(value)}, expected numbers in {len(shape)} levels of lists")
     try:

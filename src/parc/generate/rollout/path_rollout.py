@@ -277,9 +277,15 @@ class PathRunner:
         self.coefficients.copy_(self._blend if known else torch.ones_like(self._blend))
 
     @torch.no_grad()
-    def step(self, random: torch.Generator) -> FrameState:
-        """The next `keep` frames of every row, [B, keep, ...] in a buffer that the next step overwrites."""
-        self.noise.normal_(generator=random)
+    def step(self, random: torch.Generator | Callable[[Tensor], None]) -> FrameState:
+        """The next `keep` frames of every row, [B, keep, ...] in a buffer that the next step overwrites.
+
+        Noise comes from a generator, or from a function that fills a tensor with normal numbers.
+        """
+        if isinstance(random, torch.Generator):
+            self.noise.normal_(generator=random)
+        else:
+            random(self.noise)
         self._graph()
         if not self._goes_on:
             self._goes_on = True
