@@ -122,11 +122,30 @@ def test_convert_to_a_skeleton_format_and_back(
     assert (before - after).abs().max() < 1e-4
 
 
+def test_convert_onto_a_rig_and_back(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, bvh = tmp_path / "rig.glb", tmp_path / "rig.bvh"
+    result = result_of(["convert", str(motion_file), str(out), "--rig", "unreal"], capsys)
+    assert result["rig"] == "unreal" and result["world_scale"] == 1.0 and 0.9 < result["leg_ratio"] < 1.1
+    result_of(["convert", str(motion_file), str(bvh), "--rig", str(out)], capsys)
+    assert "ROOT pelvis" in bvh.read_text()
+    back = result_of(["convert", str(out), str(tmp_path / "back.motion"), "--retarget"], capsys)
+    assert back["quality"]["feet"] < 3
+    for options, sentence in (
+        (["a.glb", "--rig", "mixamoo"], "'mixamoo' is no rig"),
+        (["a.usd", "--rig", "mixamo"], "written to .glb or .bvh"),
+        (["a.glb", "--rig", "mixamo", "--skin", "capsules"], "--skin only makes sense without --rig"),
+        (["a.glb", "--rig-names", "n.json"], "--rig-names only makes sense with --rig"),
+        (["a.glb", "--animation", "Roll"], "--animation only makes sense with --retarget"),
+    ):
+        assert main(["convert", str(motion_file), str(tmp_path / options[0]), *options[1:]]) == 2
+        assert sentence in capsys.readouterr().err
+
+
 def test_convert_to_glb_and_not_from_it(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result_of(["convert", str(motion_file), str(tmp_path / "walk.glb")], capsys)
     assert (tmp_path / "walk.glb").read_bytes()[:4] == b"glTF"
     assert main(["convert", str(tmp_path / "walk.glb"), str(tmp_path / "x.motion")]) == 2
-    assert ".glb is written and not read" in capsys.readouterr().err
+    assert "are fitted to the character: `parc convert --retarget`" in capsys.readouterr().err
 
 
 def test_same_seed_same_terrain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
