@@ -1,9 +1,10 @@
 # make run    one iteration of the loop on this machine, from the models in the box; ends with the path of an HTML report
 # make test   linter, types and tests
+# make page   the page in out/site, for any file host; needs npm
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint pictures bench clean
+.PHONY: run test lint pictures page bench clean
 
 run: .venv/installed
 	$(BIN)/parc loop out/run --preset quick
@@ -12,8 +13,8 @@ test: .venv/ready lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples tools recipes
-	$(BIN)/ruff format --check src tests examples tools recipes
+	$(BIN)/ruff check src tests examples tools recipes benchmarks
+	$(BIN)/ruff format --check src tests examples tools recipes benchmarks
 	$(BIN)/mypy
 
 pictures: .venv/ready
@@ -21,9 +22,13 @@ pictures: .venv/ready
 	$(BIN)/parc loop out/run --preset quick
 	$(BIN)/parc status out/run --figure docs/pictures/loop.svg
 
+page: .venv/installed
+	$(PIP) -c constraints.txt --no-build-isolation -e '.[onnx]'
+	$(BIN)/parc web -o out/site
+
 bench: .venv/ready
-	$(BIN)/parc bench sdf --json
-	$(BIN)/parc bench plan --json
+	$(BIN)/python benchmarks/run.py sdf --json
+	$(BIN)/python benchmarks/run.py plan --json
 
 # requirements.lock: everything but PyTorch, with hashes. `make run LOCK=` takes the versions of constraints.txt without hashes,
 # e.g. from an index with files of its own.

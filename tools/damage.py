@@ -25,8 +25,8 @@ from parc.dataset import Dataset, save_clip
 from parc.dataset.dataset_store import INDEX
 from parc.errors import ParcError
 from parc.loop import verify_files
-from parc.loop.ledger import hash_file
 from parc.loop.verify_files import verify
+from parc.run.hashing import hash_file
 
 PARC = [sys.executable, "-m", "parc"]
 

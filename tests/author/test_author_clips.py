@@ -25,14 +25,15 @@ from parc.author import (
     vault,
 )
 from parc.author.author_clips import SKILLS
-from parc.author.authored_quality import AuthoredLimits, AuthoredQuality
 from parc.character import humanoid, rotation, self_depth
 from parc.character.inertia import centre_of_mass
 from parc.cli.main import main
 from parc.dataset import Dataset
 from parc.errors import SettingsError
 from parc.mocap.subject.human_anatomy import Anatomy
-from parc.track.env.reject_bad_references import ScreenSettings, screen_clip
+from parc.quality.limit_check import ClipQuality
+from parc.quality.limit_profiles import AuthoredLimits, TrackerInputLimits
+from parc.track.env.reject_bad_references import screen_clips
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def made() -> dict[str, Authored]:
 def test_they_keep_to_the_rules(made: dict[str, Authored]) -> None:
     for a in made.values():
         assert a.faults == ()
-        assert screen_clip(humanoid(), a.clip, ScreenSettings(joint_speed=30.0)) is None
+        assert screen_clips(humanoid(), [a.clip], TrackerInputLimits(joint_speed=30.0))[1] == []
 
 
 def test_a_climb_ends_on_the_ledge_and_takes_the_time_of_a_human(made: dict[str, Authored]) -> None:
@@ -65,7 +66,7 @@ def test_bodies_stay_outside_of_each_other_and_motors_within_what_they_have(made
     for a in made.values():
         depth = self_depth(humanoid(), a.clip.motion.body_poses(humanoid())).amax(-1)
         assert float((depth > 0.01).float().mean()) < 0.005, a.clip.name
-        assert 0.5 < a.quality.torque <= 1.0, a.clip.name
+        assert 0.5 < a.quality["torque"] <= 1.0, a.clip.name
 
 
 @pytest.mark.parametrize(("name", "least"), [("high", 2.2), ("box", 2.0)])
@@ -146,7 +147,7 @@ def test_a_leap_down_is_made_facing_forward_without_hands_and_ends_in_a_knee_ben
     feet = clip.motion.contacts[:, [body["left_ankle"], body["right_ankle"]]]
     hands = clip.motion.contacts[:, [body["left_wrist"], body["right_wrist"]]]
     assert float(hands.max()) == 0.0
-    assert made["leap"].quality.flight > 0.0
+    assert made["leap"].quality["flight"] > 0.0
     air = (feet.amax(1) < 0.5).nonzero().flatten()
     assert len(air) / 30 == pytest.approx(math.sqrt(2 * 1.0 / 9.81), abs=0.1)
     landed = int(air[-1]) + 1
@@ -168,16 +169,15 @@ def test_the_clip_says_how_it_was_made(made: dict[str, Authored]) -> None:
     assert provenance.skill == "climb"
     assert provenance.seed == 5
     assert "height 1.2" in provenance.edits[0]
-    assert provenance.losses["author_gap"] == made["climb"].quality.gap
+    assert provenance.losses["author_gap"] == made["climb"].quality["gap"]
 
 
 def test_a_fault_names_the_number_and_its_limit() -> None:
-    quality = AuthoredQuality(
-        depth=25.0, gap=1.0, slide=1.0, flight=float("nan"), wall=0.0, limits=0.0, joint_speed=1.0, jerk=1.0, push=0.0,
-        torque=1.1, self_frames=3.0,
-    )  # fmt: skip
-    assert quality.faults(AuthoredLimits()) == (
-        "depth 25 is over 20", "flight nan is over 1.5", "torque 1.1 is over 1", "self_frames 3 is over 2",
+    values = dict.fromkeys(AuthoredLimits.measures.values(), 0.0)
+    values |= {"max_depth": 25.0, "max_ballistic": float("nan"), "torque_share": 1.1, "self_pen_frames": 3.0}
+    assert ClipQuality(values, AuthoredLimits).faults() == (
+        "max_depth is 25 mm, 20 is the limit", "max_ballistic is nan m/s2, 1.5 is the limit",
+        "torque_share is 1.1 of the limits, 1 is the limit", "self_pen_frames is 3 %, 2 is the limit",
     )  # fmt: skip
 
 
@@ -188,10 +188,10 @@ def test_the_fixed_set_has_every_skill() -> None:
 
 def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path, capsys) -> None:
     out = tmp_path / "set"
-    words = ["dataset", "author", "-o", str(out), "--count", "1", "--skills", "vault", "--iterations", "2", "--json"]
+    words = ["dataset", "author", "-o", str(out), "--count", "1", "--skill", "vault", "--solve.iterations", "2", "--json"]
     assert main(words) == 2
     refused = capsys.readouterr().err
-    assert "none of the 1 clips was good enough to keep" in refused and "is over" in refused and "--all" in refused
+    assert "none of the 1 clips was good enough to keep" in refused and "is the limit" in refused and "--all" in refused
     assert main([*words, "--all"]) == 0
     report = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert report["made"] == report["kept"] == 1
@@ -205,7 +205,7 @@ def test_the_command_writes_a_data_set_and_leaves_out_what_is_bad(tmp_path: Path
     assert "--resume to make only the 1 that are missing" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["made"] == 0
-    assert main(["dataset", "author", "-o", str(out), "--skills", "swim"]) == 2
+    assert main(["dataset", "author", "-o", str(out), "--skill", "swim"]) == 2
 
 
 def test_same_seed_same_clip() -> None:

@@ -1,5 +1,5 @@
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -75,5 +75,5 @@ def test_fingerprint_sees_structure_and_not_the_way_zeros_are_written():
 
 
 def test_description_survives_json():
-    text = json.dumps(humanoid().to_dict())
+    text = json.dumps(asdict(humanoid()))
     assert json.loads(text)["bodies"][1]["name"] == "torso"

@@ -80,14 +80,13 @@ def sentence_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     listed = capsys.readouterr().out
-    assert all(f"parc {name} " in listed for name in COMMANDS)
+    assert all(f"parc {name} " in listed for name in COMMANDS if not name.startswith("terrain make "))
+    assert len([line for line in listed.splitlines() if line.startswith("  parc ")]) <= 42
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_help_and_the_common_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main([*name.split(), "--help"])
-    assert stop.value.code == 0
+    assert main([*name.split(), "--help"]) == 0
     text = capsys.readouterr().out
     assert all(option in text for option in ("--seed", "--device", "--json"))
 
@@ -123,11 +122,30 @@ def test_convert_to_a_skeleton_format_and_back(
     assert (before - after).abs().max() < 1e-4
 
 
+def test_convert_onto_a_rig_and_back(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, bvh = tmp_path / "rig.glb", tmp_path / "rig.bvh"
+    result = result_of(["convert", str(motion_file), str(out), "--rig", "unreal"], capsys)
+    assert result["rig"] == "unreal" and result["world_scale"] == 1.0 and 0.9 < result["leg_ratio"] < 1.1
+    result_of(["convert", str(motion_file), str(bvh), "--rig", str(out)], capsys)
+    assert "ROOT pelvis" in bvh.read_text()
+    back = result_of(["convert", str(out), str(tmp_path / "back.motion"), "--retarget"], capsys)
+    assert back["quality"]["feet"] < 3
+    for options, sentence in (
+        (["a.glb", "--rig", "mixamoo"], "'mixamoo' is no rig"),
+        (["a.usd", "--rig", "mixamo"], "written to .glb or .bvh"),
+        (["a.glb", "--rig", "mixamo", "--skin", "capsules"], "--skin only makes sense without --rig"),
+        (["a.glb", "--rig-names", "n.json"], "--rig-names only makes sense with --rig"),
+        (["a.glb", "--animation", "Roll"], "--animation only makes sense with --retarget"),
+    ):
+        assert main(["convert", str(motion_file), str(tmp_path / options[0]), *options[1:]]) == 2
+        assert sentence in capsys.readouterr().err
+
+
 def test_convert_to_glb_and_not_from_it(motion_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result_of(["convert", str(motion_file), str(tmp_path / "walk.glb")], capsys)
     assert (tmp_path / "walk.glb").read_bytes()[:4] == b"glTF"
     assert main(["convert", str(tmp_path / "walk.glb"), str(tmp_path / "x.motion")]) == 2
-    assert ".glb is written and not read" in capsys.readouterr().err
+    assert "are fitted to the character: `parc convert --retarget`" in capsys.readouterr().err
 
 
 def test_same_seed_same_terrain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +194,7 @@ def test_a_folder_becomes_a_data_set_and_bad_files_are_named(
     assert (again["imported"], again["already_there"]) == (0, 1)
     assert result_of(["dataset", "show", str(out)], capsys)["clips"] == 1
     assert result_of(["metrics", str(out)], capsys)["frames"] == len(walk.motion)
-    result_of(["dataset", "card", str(out), "-o", str(tmp_path / "card.md")], capsys)
+    result_of(["dataset", "show", str(out), "--card", str(tmp_path / "card.md")], capsys)
     assert (tmp_path / "card.md").read_text().startswith("#")
     merged = result_of(["dataset", "merge", str(out), "-o", str(tmp_path / "merged")], capsys)
     assert merged["clips"] == 1
@@ -270,7 +288,7 @@ def test_an_unfitting_clip_and_other_mistakes(walk: Clip, tmp_path: Path, capsys
     file.write_bytes(write_native(small))
     assert "bodies" in sentence_of(["metrics", str(file)], capsys)
     if not torch.cuda.is_available():
-        assert "GPU" in sentence_of(["bench", "sdf", "--device", "cuda"], capsys)
+        assert "GPU" in sentence_of(["metrics", "x", "--device", "cuda"], capsys)
 
 
 def test_wrong_options_get_one_sentence(terrain_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,8 +298,8 @@ def test_wrong_options_get_one_sentence(terrain_file: Path, tmp_path: Path, caps
     for words, told in (
         (["loop", "run", "--iterations", "two"], "--iterations is 'two', expected a whole number;"),
         (["loop", "run", "--seed=1.5", "--json"], "--seed is '1.5', expected a whole number;"),
-        (["evaluate", "--limit", "ten", "20", "--quick"], "--limit is 'ten 20', expected numbers;"),
-        (["evaluate", "--blend", "x_y"], "--blend is 'x_y', expected a number;"),
+        (["evaluate", "--generator.limits", "ten", "20", "--set", "first"], "--generator.limits is 'ten 20', expected numbers;"),
+        (["evaluate", "--tracker.trials", "x_y"], "--tracker.trials is 'x_y', expected a whole number;"),
         (["loop", "run", "--preset", "huge"], "--preset is 'huge', expected gpu, paper, quick, scratch or tiny;"),
         (["evaluate", "traverse", "more"], "`parc evaluate traverse` needs -o PATH (lines of JSON, one a terrain);"),
     ):
@@ -307,9 +325,8 @@ def test_wrong_numbers_and_names_get_one_sentence_before_any_work(
         (["terrain", "make", "boxes", "-o", str(out), "--height", "2", "-2"], "heights from 2.0 to -2.0 m"),
         (["terrain", "make", "walks", "-o", str(out), "--height", "nan", "nan"], "heights from nan to nan m"),
         (["terrain", "make", "boxes", "-o", str(out), "--size", "9000000", "9000000"], "more memory than there is"),
-        (["bench", "generator", "--batches", "1", "--train-batch", "-4"], "-4 motions or windows at once"),
         (["traverse", str(terrain_file), "-o", str(tmp_path / "t"), "--start", "1,1", "--goal", "1,1"], "the same cell, 1,1"),
-        (["traverse", str(terrain_file), "-o", str(tmp_path / "t"), "--candidates", "-1"], "-1 candidates were asked for"),
+        (["traverse", str(terrain_file), "-o", str(tmp_path / "t"), "--method.candidates", "-1"], "-1 candidates were asked for"),
     ):
         assert told in sentence_of(words, capsys)
     assert not [file for file in tmp_path.iterdir() if file.name[0] in "cptx" and file not in (motion_file, terrain_file)]
@@ -381,7 +398,7 @@ def test_a_text_file_is_no_npz_and_a_file_no_folder(tmp_path: Path, capsys: pyte
     assert "text.npz is not an .npz file" in capsys.readouterr().err
     assert main(["synthesise", "-o", str(tmp_path / "s"), "--units", "0"]) == 2
     assert "0 units" in capsys.readouterr().err and not (tmp_path / "s").exists()
-    assert main(["traverse", "boxes", "-o", str(tmp_path / "t"), "--seconds", "-5"]) == 2
+    assert main(["traverse", "boxes", "-o", str(tmp_path / "t"), "--method.seconds", "-5"]) == 2
     assert "-5 s" in capsys.readouterr().err
 
 

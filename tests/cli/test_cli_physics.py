@@ -1,4 +1,4 @@
-"""Simulation on the command line: track, record, train-tracker, export, bench; and one sentence for each way to be wrong."""
+"""Simulation on the command line: track, record, train-tracker, export; and one sentence for each way to be wrong."""
 
 import json
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_a_clip_is_tracked_and_written(
     clip_file: Path, policy: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / f"simulated{suffix}"
-    result = result_of(["track", str(clip_file), "-o", str(out), "--policy", str(policy)], capsys)
+    result = result_of(["track", str(clip_file), "-o", str(out), "--tracker", str(policy)], capsys)
     assert result["success"] is True and result["diverged"] is False
     assert 0 < result["joint_error"] < 0.1
     assert result["seconds"] == pytest.approx(result["reference_seconds"]) == pytest.approx((FRAMES - 1) / 30)
@@ -98,7 +98,7 @@ def test_from_a_later_start_with_a_picture(
     clip_file: Path, policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, picture = tmp_path / "s.motion", tmp_path / "strip.png"
-    words = ["track", str(clip_file), "-o", str(out), "--policy", str(policy), "--start", "2.0", "--picture", str(picture)]
+    words = ["track", str(clip_file), "-o", str(out), "--tracker", str(policy), "--start-time", "2.0", "--picture", str(picture)]
     assert result_of(words, capsys)["seconds"] == pytest.approx((FRAMES - 1) / 30 - 2.0)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -110,9 +110,9 @@ def test_a_data_set_is_recorded_and_a_second_call_finds_it_done(
     short = replace(rest, name="short", motion=rest.motion.slice(0, 20))
     with DatasetWriter(source, humanoid()) as writer:
         writer.append([rest, short])
-    words = ["record", str(source), "-o", str(out), "--policy", str(policy), "--threads", "1", "--iteration", "3"]
+    words = ["record", str(source), "-o", str(out), "--tracker", str(policy), "--threads", "1", "--iteration", "3"]
     result = result_of(words, capsys)
-    assert (result["clips"], result["recorded_whole"], result["clips_written"]) == (2, 0.5, 2)
+    assert (result["clips"], result["recorded_whole"], result["clips_written"]) == (2, 0.5, 1)
     assert list(result["failures"]) == ["short"]
     assert result["tpl_after"] < 0.1
     entry = Dataset.open(out).entries[0]
@@ -126,9 +126,9 @@ def test_training_writes_a_policy_that_tracks(clip_file: Path, tmp_path: Path, c
     out = tmp_path / "run"
     words = ["train-tracker", str(clip_file), "-o", str(out), "--preset", "small", "--iterations", "1", "--worlds", "4"]
     result = result_of([*words, "--threads", "1"], capsys)
-    assert Path(result["policy"]).is_file() and result["clips"] == 1
+    assert Path(result["tracker"]).is_file() and result["clips"] == 1
     assert 0 <= result["success"] <= 1
-    result_of(["track", str(clip_file), "-o", str(tmp_path / "s.motion"), "--policy", result["policy"]], capsys)
+    result_of(["track", str(clip_file), "-o", str(tmp_path / "s.motion"), "--tracker", result["tracker"]], capsys)
 
 
 def test_exports(policy: Path, clip_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,28 +142,11 @@ def test_exports(policy: Path, clip_file: Path, tmp_path: Path, capsys: pytest.C
     assert mujoco.MjModel.from_xml_path(str(scene)).nkey == 1
     pytest.importorskip("onnx", reason="onnx is not installed (parc-motion[onnx])")
     out = tmp_path / "policy.onnx"
-    result = result_of(["export", "onnx", str(policy), "-o", str(out)], capsys)
+    result = result_of(["export", "onnx", "--tracker", str(policy), "--plain-actor", "-o", str(out)], capsys)
     assert result["action"] == 28 and result["bytes"] == out.stat().st_size
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (parc-motion[onnx])")
     action = runtime.InferenceSession(str(out)).run(None, {"observation": np.zeros((2, result["observation"]), np.float32)})[0]
     assert action.shape == (2, 28)
-
-
-def test_benches(capsys: pytest.CaptureFixture[str]) -> None:
-    physics = result_of(["bench", "physics", "--worlds", "1", "--seconds", "0.05", "--threads", "1"], capsys)
-    assert physics["worlds"]["1"]["control_steps_per_second"] > 0
-    words = ["bench", "generator", "--batches", "1", "--train-batch", "2", "--seconds", "0.01", "--json", "--device", "cpu"]
-    assert main(words) == 0
-    captured = capsys.readouterr()
-    generator = json.loads(captured.out.splitlines()[-1])
-    assert generator["batch_1"]["window_ms"] > 0 and generator["training"]["windows_per_s"] > 0
-    told = [line.split(": ", 1) for line in captured.err.splitlines()]
-    assert [name for name, _ in told] == ["batch_1", "training", "training_own_rollouts"], "each row as it is measured"
-    assert all(json.loads(row) == generator[name] for name, row in told)
-    correct = result_of(["bench", "optimise", "--clips", "1", "--seconds", "1", "--iterations", "1"], capsys)
-    assert (correct["clips"], correct["frames"]) == (1, 30) and correct["milliseconds_per_iteration"] > 0
-    tracker = result_of(["bench", "tracker", "--worlds", "4", "--repeats", "1", "--threads", "1"], capsys)
-    assert tracker["samples_per_second"] > 0
 
 
 def test_wrong_clips_get_one_sentence(rest: Clip, policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,24 +155,24 @@ def test_wrong_clips_get_one_sentence(rest: Clip, policy: Path, tmp_path: Path, 
     def refused(clip: Clip, *options: str) -> str:
         file = tmp_path / "wrong.motion"
         file.write_bytes(write_native(clip))
-        return sentence_of(["track", str(file), "-o", str(out), "--policy", str(policy), *options], capsys)
+        return sentence_of(["track", str(file), "-o", str(out), "--tracker", str(policy), *options], capsys)
 
     motion = rest.motion
     few = replace(motion, joint_rot=motion.joint_rot[:, :5], contacts=motion.contacts[:, :6])
     assert "bodies" in refused(replace(rest, motion=few))
     assert "'bird'" in refused(replace(rest, character="bird"))
     assert "off its terrain" in refused(replace(rest, terrain=replace(rest.terrain, min_point=torch.tensor([30.0, 30.0]))))
-    assert "cannot start at 9 s" in refused(rest, "--start", "9")
-    assert "nowhere" in sentence_of(["track", str(tmp_path / "nowhere.motion"), "-o", str(out), "--policy", str(policy)], capsys)
+    assert "cannot start at 9 s" in refused(rest, "--start-time", "9")
+    assert "nowhere" in sentence_of(["track", str(tmp_path / "nowhere.motion"), "-o", str(out), "--tracker", str(policy)], capsys)
     assert not out.exists()
 
 
 def test_wrong_policies_get_one_sentence(clip_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, other = tmp_path / "out.motion", tmp_path / "other.safetensors"
-    words = ["track", str(clip_file), "-o", str(out), "--policy"]
+    words = ["track", str(clip_file), "-o", str(out), "--tracker"]
     make_policy(other, character="0123456789")
     assert "0123456789" in sentence_of([*words, str(other)], capsys)
-    assert "0123456789" in sentence_of(["record", str(clip_file), "-o", str(tmp_path / "r"), "--policy", str(other)], capsys)
+    assert "0123456789" in sentence_of(["record", str(clip_file), "-o", str(tmp_path / "r"), "--tracker", str(other)], capsys)
     (tmp_path / "broken.safetensors").write_bytes(b"nothing")
     assert "broken" in sentence_of([*words, str(tmp_path / "broken.safetensors")], capsys)
     assert "no checkpoint" in sentence_of([*words, str(tmp_path / "missing.safetensors")], capsys)
@@ -210,14 +193,15 @@ def test_no_clips_and_missing_terrains_get_one_sentence(policy: Path, tmp_path: 
     with DatasetWriter(empty, humanoid()):
         pass
     folder.mkdir()
-    recorded = ["-o", str(tmp_path / "r"), "--policy", str(policy)]
+    recorded = ["-o", str(tmp_path / "r"), "--tracker", str(policy)]
     assert "no clips" in sentence_of(["record", str(empty), *recorded], capsys)
     assert "neither a data set" in sentence_of(["record", str(folder), *recorded], capsys)
     sentence_of(["record", str(tmp_path / "nowhere"), *recorded], capsys)
     assert "clips" in sentence_of(["train-tracker", str(empty), "-o", str(tmp_path / "t"), "--preset", "small"], capsys)
     assert "no terrain" in sentence_of(["export", "mjcf", str(tmp_path / "no.terrain"), "-o", str(tmp_path / "s.xml")], capsys)
     assert ".xml" in sentence_of(["export", "mjcf", str(tmp_path / "no.terrain"), "-o", str(tmp_path / "s.mjcf")], capsys)
-    assert ".onnx" in sentence_of(["export", "onnx", str(policy), "-o", str(tmp_path / "p.pt")], capsys)
+    assert ".onnx" in sentence_of(["export", "onnx", "--plain-actor", "-o", str(tmp_path / "p.pt")], capsys)
+    assert "a folder" in sentence_of(["export", "onnx", "-o", str(tmp_path / "p.onnx")], capsys)
 
 
 def test_wrong_numbers_get_one_sentence(
@@ -227,14 +211,12 @@ def test_wrong_numbers_get_one_sentence(
     for option, number in (("--seconds", "nan"), ("--seconds", "-1"), ("--iterations", "-3"), ("--milestone-seconds", "-1")):
         assert number in sentence_of([*train, option, number], capsys)
     assert not (tmp_path / "t").exists()
-    record = ["record", str(clip_file), "-o", str(tmp_path / "r"), "--policy", str(policy)]
+    record = ["record", str(clip_file), "-o", str(tmp_path / "r"), "--tracker", str(policy)]
     assert "-1 threads" in sentence_of([*record, "--threads", "-1"], capsys)
     assert "iteration -2" in sentence_of([*record, "--iteration", "-2"], capsys)
     assert not (tmp_path / "r").exists()
-    track = ["track", str(clip_file), "-o", str(tmp_path / "o.motion"), "--policy", str(policy)]
-    assert "cannot start at nan s" in sentence_of([*track, "--start", "nan"], capsys)
-    for words in (["physics", "--seconds", "0"], ["physics", "--seconds", "nan"], ["tracker", "--repeats", "0"]):
-        assert f"{words[2]} {words[1][2:]}" in sentence_of(["bench", *words], capsys)
+    track = ["track", str(clip_file), "-o", str(tmp_path / "o.motion"), "--tracker", str(policy)]
+    assert "cannot start at nan s" in sentence_of([*track, "--start-time", "nan"], capsys)
 
 
 def test_folders_are_not_mixed(
@@ -243,7 +225,7 @@ def test_folders_are_not_mixed(
     clips, training, recorded = tmp_path / "clips", tmp_path / "training", tmp_path / "recorded"
     clips.mkdir()
     save_clip(rest, clips / "rest.motion")
-    with_policy = ["--policy", str(policy)]
+    with_policy = ["--tracker", str(policy)]
     assert "holds the clips" in sentence_of(["record", str(clips), "-o", str(clips), *with_policy], capsys)
     assert "holds the clips" in sentence_of(["record", str(clips / "rest.motion"), "-o", str(clips), *with_policy], capsys)
     assert [file.name for file in clips.iterdir()] == ["rest.motion"]
@@ -256,7 +238,7 @@ def test_folders_are_not_mixed(
     result_of(["record", str(clips), "-o", str(recorded), "--threads", "1", *with_policy], capsys)
     train = ["train-tracker", str(clip_file), "-o", str(recorded), "--preset", "small", "--worlds", "2", "--iterations", "1"]
     assert "is a data set" in sentence_of(train, capsys)
-    again = ["record", str(clips), "-o", str(recorded), "--threads", "1", "--no-mirrored", *with_policy]
+    again = ["record", str(clips), "-o", str(recorded), "--threads", "1", "--mirrored", *with_policy]
     assert "begun otherwise (settings.mirrored)" in sentence_of(again, capsys)
 
 
@@ -265,7 +247,7 @@ def test_clips_of_another_character_are_not_trained_on(rest: Clip, tmp_path: Pat
     file.write_bytes(write_native(replace(rest, character="bird")))
     train = ["train-tracker", str(file), "-o", str(tmp_path / "t"), "--preset", "small", "--worlds", "2", "--iterations", "1"]
     assert "'bird'" in sentence_of(train, capsys)
-    evaluate = ["evaluate", "tracker", "--dataset", str(file), "-o", str(tmp_path / "e"), "--trials", "1", "--episodes", "1"]
+    evaluate = ["evaluate", "tracker", "--dataset", str(file), "-o", str(tmp_path / "e"), "--tracker.trials", "1"]
     assert main([*evaluate, "--device", "cpu"]) == 2
     assert "'bird'" in capsys.readouterr().err.splitlines()[-1]
 
@@ -273,5 +255,5 @@ def test_clips_of_another_character_are_not_trained_on(rest: Clip, tmp_path: Pat
 def test_a_folder_in_place_of_a_policy_gets_one_sentence(
     clip_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["track", str(clip_file), "-o", str(tmp_path / "o.motion"), "--policy", str(tmp_path)]
+    words = ["track", str(clip_file), "-o", str(tmp_path / "o.motion"), "--tracker", str(tmp_path)]
     assert "is a folder" in sentence_of(words, capsys)

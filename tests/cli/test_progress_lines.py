@@ -15,7 +15,7 @@ def test_a_log_is_told_now_and_then_how_far_it_is(capsys: pytest.CaptureFixture[
     told = capsys.readouterr()
     assert not told.out
     first, second = told.err.splitlines()
-    assert first.startswith("building: 3 of 8 after 0 s") and second == "building: 4 of 8 after 0 s, 2 machines"
+    assert first.startswith("building: 3 of 8 after 0 s") and second == "building: 4 of 8 after 0 s, about 0 s left, 2 machines"
 
 
 def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,13 +19,14 @@ from parc.errors import PathError
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
-from parc.loop.ledger import dataset_files, hash_file
+from parc.loop.ledger import dataset_files
 from parc.path.terrain_path import TerrainPath
 from parc.physics.mujoco_model import sealed_contract
-from parc.record.accept_recording import AcceptSettings
+from parc.quality.limit_profiles import RecordingLimits
 from parc.record.choose_segments import StretchSettings
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.record.tracking_attempts import AttemptSettings
+from parc.run.hashing import hash_file
 from parc.run.work_items import LOCAL, WorkersState, workers_at
 from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrackerPolicy, save_actor
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.xdist_group("ray")
 UNITS = 8
 TINY = SynthesisSettings(
     terrains_per_unit=2,
+    mirrored=True,
     candidates=4,
     rollout=RolloutSettings(seconds=1.5),
     optimise=OptimiseSettings(iterations=5),
@@ -133,7 +135,7 @@ def test_recording_is_equal_to_the_byte(cluster: Any, tmp_path: Path) -> None:
     short = 0.2
     record = RecordSettings(
         AttemptSettings(shortest=short), StretchSettings(shortest=short, cut_before_failure=0.1),
-        replace(AcceptSettings.anything(), shortest=short), clips_per_unit=1,
+        replace(RecordingLimits.anything(), shortest=short), clips_per_unit=1, mirrored=True,
     )  # fmt: skip
     record_dataset(actor, walks, tmp_path / "here", character, settings=record, threads=1)
     with workers_at(cluster.address) as workers:

@@ -20,6 +20,7 @@ from parc.terrain.procedural_terrain import RandomBoxes
 
 TINY = SynthesisSettings(
     terrains_per_unit=2,
+    mirrored=True,
     candidates=2,
     rollout=RolloutSettings(seconds=1.5),
     optimise=OptimiseSettings(iterations=2),

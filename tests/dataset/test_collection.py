@@ -1,7 +1,7 @@
 """Merging, weighting and describing data sets."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -10,6 +10,7 @@ from parc.character import humanoid
 from parc.dataset import Dataset, DatasetWriter, card_markdown, data_card, merge
 from parc.dataset.clip_entry import ClipEntry
 from parc.errors import DatasetError
+from parc.run.dataclass_json import from_json
 
 
 def store(folder, clips):
@@ -87,18 +88,21 @@ def test_card_of_nothing(tmp_path):
 
 def test_an_entry_checks_itself(make_clip):
     good = ClipEntry.of(make_clip("x"))
-    assert ClipEntry.from_dict(json.loads(json.dumps(good.to_dict()))) == good
+    assert from_json(ClipEntry, json.loads(json.dumps(asdict(good))), DatasetError) == good
     for change, sentence in (
-        ({"frames": 0}, "frames is 0"), ({"frames": 1.5}, "frames is 1.5"), ({"fps": 0}, "fps is 0"),
+        ({"frames": 0}, "frames is 0"), ({"fps": 0}, "fps is 0"),
         ({"name": ""}, "name is ''"), ({"size": (0, 3)}, "size"),
-        ({"loops": 1}, "true or false"), ({"path_nodes": -1}, "path_nodes"),
+        ({"path_nodes": -1}, "path_nodes"),
     ):  # fmt: skip
         with pytest.raises(DatasetError, match=sentence):
             replace(good, **change)
+    for change, sentence in (({"frames": 1.5}, "frames is '1.5'"), ({"loops": 1}, "loops is '1'"), ({"size": (3,)}, "size is")):
+        with pytest.raises(DatasetError, match=sentence):
+            from_json(ClipEntry, asdict(good) | change, DatasetError)
     with pytest.raises(DatasetError, match="colour"):
-        ClipEntry.from_dict(good.to_dict() | {"colour": 1})
-    with pytest.raises(DatasetError, match="wrong type"):
-        ClipEntry.from_dict(good.to_dict() | {"provenance": {"iteration": "two"}})
+        from_json(ClipEntry, asdict(good) | {"colour": 1}, DatasetError)
+    with pytest.raises(DatasetError, match="iteration is 'two', expected int"):
+        from_json(ClipEntry, asdict(good) | {"provenance": {"iteration": "two"}}, DatasetError)
 
 
 def test_texts_of_files_are_no_markup_on_the_card(tmp_path, make_clip):

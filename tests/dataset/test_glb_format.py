@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from parc.character import Box, Capsule, rotation
+from parc.character.mannequin import mannequin
 from parc.dataset import save_clip
 from parc.dataset.convert.body_mesh import body_mesh, one_sign
-from parc.dataset.convert.glb_format import write_glb
+from parc.dataset.convert.glb_format import index_array, write_glb
 from parc.dataset.convert.gltf_buffer import GltfBuffer
 from parc.dataset.convert.y_up_axes import from_y_up, to_y_up
 from parc.errors import CharacterError, FormatError
@@ -82,7 +83,7 @@ class Glb:
     def skinned(self, frame: int | None) -> np.ndarray:
         skin = self.json["skins"][0]
         matrices = self.world(frame)[skin["joints"]] @ self.array(skin["inverseBindMatrices"])
-        joints, weights = self.attribute(0, "JOINTS_0"), self.attribute(0, "WEIGHTS_0") / 255.0
+        joints, weights = self.attribute(0, "JOINTS_0"), self.attribute(0, "WEIGHTS_0")
         blended = np.einsum("vk,vkij->vij", weights, matrices[joints])
         points = np.concatenate([self.attribute(0, "POSITION"), np.ones((len(joints), 1))], 1)
         return np.einsum("vij,vj->vi", blended, points)[:, :3]
@@ -107,7 +108,7 @@ def clip(make_clip):
 
 @pytest.fixture
 def glb(clip, character):
-    return Glb(write_glb(clip, character))
+    return Glb(write_glb(clip, character, "capsules"))
 
 
 def test_skinned_by_hand_the_surface_is_where_kinematics_puts_it(glb, clip, character):
@@ -129,6 +130,15 @@ def test_vertices_follow_their_bodies(glb, clip, character):
         turn, place = poses.rot[frame].double()[mesh.body], poses.pos[frame].double()[mesh.body]
         expected = place + rotation.rotate(turn, torch.from_numpy(mesh.points))
         assert np.abs(from_y_up(glb.skinned(frame)) - expected.numpy()).max() < 1e-5
+
+
+def test_the_mannequin_is_skinned_as_kinematics_poses_it(clip, character):
+    """An independent skinning of the file agrees with the mannequin posed by the bodies."""
+    glb, worn, poses = Glb(write_glb(clip, character)), mannequin(character), clip.motion.body_poses(character)
+    assert np.allclose(glb.attribute(0, "WEIGHTS_0").sum(1), 1, atol=1e-5)
+    for frame in (0, 11):
+        expected = worn.posed(poses.pos[frame].double().numpy(), rotation.to_matrix(poses.rot[frame].double()).numpy())
+        assert np.abs(from_y_up(glb.skinned(frame)) - expected).max() < 1e-4
 
 
 def test_at_rest_the_mesh_stands_as_it_is_bound(glb, clip, character):
@@ -166,7 +176,7 @@ def test_sign_changes_in_the_motion_do_not_show(clip, character):
     signs[::3] = -1
     m = clip.motion
     flipped = replace(clip, motion=replace(m, root_rot=m.root_rot * signs, joint_rot=m.joint_rot * signs.unsqueeze(-1)))
-    one, two = (Glb(write_glb(c, character)).tracks() for c in (clip, flipped))
+    one, two = (Glb(write_glb(c, character, "capsules")).tracks() for c in (clip, flipped))
     assert all(np.allclose(one[key], two[key]) or np.allclose(one[key], -two[key]) for key in one)
     q = one_sign(np.array([[0.0, 0, 0, 2], [0, 0, 0, -1], [0, 0, 0, -1], [0, 0, 0, 1]]))
     assert np.array_equal(q, np.tile([0.0, 0, 0, 1], (4, 1)))
@@ -196,7 +206,7 @@ def test_the_terrain_goes_along(glb, clip):
 def test_another_library_reads_it(tmp_path, clip, character):
     import trimesh
 
-    save_clip(clip, tmp_path / "x.glb", character)
+    save_clip(clip, tmp_path / "x.glb", character, skin="capsules")
     scene = trimesh.load_scene(tmp_path / "x.glb")
     drawn = {name: (len(g.vertices), len(g.faces)) for name, g in scene.geometry.items()}
     mesh, (vertices, faces) = body_mesh(character), terrain_mesh(clip.terrain)
@@ -204,9 +214,7 @@ def test_another_library_reads_it(tmp_path, clip, character):
 
 
 def test_large_meshes_take_wide_indices():
-    from parc.dataset.convert.glb_format import _index
-
-    assert _index(np.arange(3), 65534).dtype == np.uint16 and _index(np.arange(3), 65535).dtype == np.uint32
+    assert index_array(np.arange(3), 65534).dtype == np.uint16 and index_array(np.arange(3), 65535).dtype == np.uint32
     buffer = GltfBuffer()
     buffer.add(np.arange(3, dtype=np.uint16), "index")
     buffer.add(np.arange(16, dtype=np.float32).reshape(1, 4, 4))
@@ -217,7 +225,9 @@ def test_large_meshes_take_wide_indices():
 def test_nothing_to_draw_and_no_character(tmp_path, clip, character):
     bare = replace(character, bodies=tuple(replace(b, shapes=()) for b in character.bodies))
     with pytest.raises(CharacterError, match="no shapes"):
-        write_glb(clip, bare)
+        write_glb(clip, bare, "capsules")
+    with pytest.raises(FormatError, match="unknown skin 'armour'; known are mannequin, capsules"):
+        save_clip(clip, tmp_path / "x.glb", character, skin="armour")
     with pytest.raises(FormatError, match=r"writing \.glb needs the character"):
         save_clip(clip, tmp_path / "x.glb")
 

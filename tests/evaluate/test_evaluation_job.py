@@ -19,7 +19,8 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from .conftest import make_run
 
 pytestmark = pytest.mark.xdist_group("evaluation")  # what is measured once serves all tests here
-SMALL = ["--terrains", "2", "--candidates", "2", "--limit", "0.6", "1", "--trials", "2", "--episodes", "1"]
+SMALL = ["--terrains", "2", "--generator.candidates", "2", "--generator.limits", "0.6", "1"]
+SMALL += ["--tracker.trials", "2", "--tracker.episodes", "1"]
 SMALL += ["--device", "cpu", "--threads", "1"]
 
 
@@ -110,7 +111,7 @@ def test_the_papers_sampler_is_what_is_measured(models: Path, generator, cases, 
     words = ["evaluate", "generator", str(models / "a.safetensors"), "-o", str(tmp_path), "--json", *SMALL]
     found = {}
     for sampler in ("paper", "default"):
-        assert main([*words, "--sampler", sampler]) == 0
+        assert main([*words, "--preset", sampler]) == 0
         found[sampler] = json.loads(capsys.readouterr().out.splitlines()[-1])["generators"][0]["limits"]["1"]["mean"]["tpl"]
     for sampler, rollout in (("paper", RolloutSettings.paper()), ("default", RolloutSettings())):
         test = GeneratorTest(candidates=2, rollout=replace(rollout, seconds=1.0))
@@ -202,10 +203,10 @@ def test_a_browser_shows_the_page_and_views_move_together(evaluated: Path, brows
     [
         (["nowhere"], "there is no 'nowhere'"),
         (["--terrains", "0"], "0 terrains of each family"),
-        (["--candidates", "0"], "0 motions on each terrain"),
-        (["--limit", "-1"], "time limits"),
-        (["--trials", "0"], "0 trials"),
-        (["--blend", "2"], "blending coefficient"),
+        (["--generator.candidates", "0"], "0 motions on each terrain"),
+        (["--generator.limits", "-1"], "time limits"),
+        (["--tracker.trials", "0"], "0 trials"),
+        (["--generator.rollout.blend.start", "2"], "blending coefficient"),
         (["--dataset", "nowhere"], "there is no 'nowhere'"),
     ],
 )

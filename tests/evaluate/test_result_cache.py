@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from parc.evaluate.result_cache import PartStore, part_key, tidy
+from parc.evaluate.result_cache import PartStore, part_key
+from parc.run.dataclass_json import tidy
 
 
 def test_a_part_is_made_once(tmp_path: Path, walk) -> None:
@@ -50,4 +51,4 @@ def test_what_was_just_made_reads_as_what_is_read_later(tmp_path: Path) -> None:
 
 
 def test_json_has_no_nan() -> None:
-    assert tidy({1: [math.nan, math.inf, 2.0], "n": (1, True)}) == {"1": [None, None, 2.0], "n": [1, True]}
+    assert tidy({1: [math.nan, math.inf, 2.0], "n": (1, True)}, 7) == {"1": [None, None, 2.0], "n": [1, True]}

@@ -1,6 +1,7 @@
 """Every look at the test set leaves a line; other sets leave none."""
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from parc import __version__
 from parc.character import humanoid
 from parc.cli.evaluate_commands import Evaluate, EvaluateGenerator
-from parc.cli.main import main
+from parc.cli.main import called, main
+from parc.cli.read_options import read_options
 from parc.cli.set_options import command_line
 from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator
 from parc.evaluate.generator_measurement import GeneratorTest
@@ -18,9 +20,10 @@ from parc.evaluate.terrain_families import Family
 from parc.evaluate.terrain_sets import SetChoice
 from parc.evaluate.testing_ledger import noted_test_run, source_version
 from parc.evaluate.tracker_measurement import TrackerTest
-from parc.loop.ledger import hash_file
+from parc.run.hashing import hash_file
 
-SMALL = ["--terrains", "2", "--candidates", "2", "--limit", "0.6", "--trials", "1", "--episodes", "1"]
+SMALL = ["--terrains", "2", "--generator.candidates", "2", "--generator.limits", "0.6"]
+SMALL += ["--tracker.trials", "1", "--tracker.episodes", "1"]
 SMALL += ["--device", "cpu", "--threads", "1"]
 
 
@@ -115,9 +118,18 @@ def test_a_family_that_a_set_has_not_is_refused(tmp_path: Path, capsys) -> None:
 
 
 def test_the_command_line_can_be_typed_again() -> None:
-    command = Evaluate(sources=(Path("a b"), Path("c")), set="test", families=("boxes", "walks"), blending=False, limit=(10.0,))
-    assert command_line(command) == "parc evaluate 'a b' c --set test --families boxes walks --limit 10.0 --no-blending"
-    assert command_line(EvaluateGenerator(quick=True)) == "parc evaluate generator --quick"
+    test = GeneratorTest(limits=(10.0,))
+    command = Evaluate(sources=(Path("a b"), Path("c")), set="test", families=("boxes", "walks"), blending=False, generator=test)
+    typed = "parc evaluate 'a b' c --set test --families boxes walks --generator.limits 10.0 --no-blending"
+    assert sorted(command_line(command).split()) == sorted(typed.split())
+    for words in (
+        ["--preset", "quick"],
+        ["--set", "test", "--preset", "paper", "--generator.rollout.no-half", "--terrains", "3"],
+    ):
+        asked = called("evaluate generator")
+        read = read_options(EvaluateGenerator, words, asked.call, asked.options)
+        again = shlex.split(command_line(read))[3:]
+        assert read_options(EvaluateGenerator, again, asked.call, asked.options) == read and len(again) == len(words)
 
 
 def test_code_is_named_by_its_commit_where_git_tracks_it() -> None:

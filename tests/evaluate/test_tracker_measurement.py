@@ -10,9 +10,9 @@ from parc.character import humanoid
 from parc.dataset.clip import Provenance
 from parc.errors import SettingsError
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, by_skill, evaluate_tracker, summarise_tracker
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.record.tracking_attempts import run_attempts
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.env.track_env import TrackEnv
 from parc.track.follow.evaluate_tracking import evaluate
 from parc.track.follow.runner import Runner
@@ -47,7 +47,7 @@ def results(simulator, clips) -> list[ClipResult]:
 
 
 def unscreened_library(clips, simulator):
-    return build_library(humanoid(), clips, ReferenceSettings(ScreenSettings(enabled=False)), "cpu", simulator.fps)
+    return build_library(humanoid(), clips, ReferenceSettings(TrackerInputLimits(enabled=False)), "cpu", simulator.fps)
 
 
 def test_verdicts_are_those_of_the_trainings_evaluation(simulator, clips, results) -> None:

@@ -23,6 +23,7 @@ from parc.mocap.make.take_shortlist import read_shortlist
 from parc.mocap.read.joint_naming import load_naming
 from parc.mocap.read.read_take import ReadSettings, read_take
 from parc.path import TerrainPath, load_path, save_path
+from parc.rig import convert_onto_rig
 from parc.run.metrics_log import read_metrics
 from parc.terrain import Terrain, load_terrain, save_terrain
 from parc.track.learn.policy import Actor, Normalizer, load_actor, save_actor
@@ -72,7 +73,12 @@ def make_kinds(folder: Path) -> list[Kind]:
     def take(path: Path) -> object:
         return read_take(path, character, ReadSettings(fps=None))
 
+    def as_rig(path: Path) -> object:
+        return convert_onto_rig(clip, str(path), path.with_name("out.glb"), character)
+
     kinds = [
+        Kind("raw glb", "b.glb", motion_file("b.glb", skin="capsules"), take, (by_bytes, by_gltf, by_gltf)),
+        Kind("rig glb", "r.glb", motion_file("r.glb", skin="capsules"), as_rig, (by_bytes, by_gltf, by_gltf)),
         Kind("bvh", "a.bvh", motion_file("a.bvh"), load, (by_bytes, by_words, by_words)),
         Kind("raw bvh", "b.bvh", motion_file("b.bvh"), take, (by_bytes, by_words, by_words)),
         Kind("qpos", "a.npz", motion_file("a.npz"), load, (by_bytes, by_arrays, by_arrays)),

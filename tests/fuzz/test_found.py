@@ -12,7 +12,7 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from parc.dataset import Clip, Dataset, DatasetWriter, import_folder, load_clip,
 from parc.dataset.clip_entry import ClipEntry
 from parc.dataset.convert import array_file
 from parc.dataset.flat_terrain import flat_ground
-from parc.errors import FormatError, MotionError, ParcError
+from parc.errors import DatasetError, FormatError, MotionError, ParcError
 from parc.evaluate.result_cache import PartStore
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
@@ -37,6 +37,7 @@ from parc.mocap.read.read_take import read_take
 from parc.path import TerrainPath
 from parc.record.record_clips import RecordSettings, _claim, _unit_notes
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.settings_guard import agree
 from parc.terrain import Terrain, load_terrain
 
@@ -235,9 +236,9 @@ def test_a_run_or_a_shard_that_is_no_plain_file(walk: Clip, tmp_path: Path) -> N
 @pytest.mark.parametrize(("field", "value"), [("cell", 1e-300), ("cell", 1e6), ("fps", 1e300), ("fps", 1e-300)])
 def test_an_entry_of_a_clip_is_as_narrow_as_the_clip(walk: Clip, field: str, value: float) -> None:
     """A shard's values are checked together, so what one clip would refuse has to be refused here."""
-    values = json.loads(json.dumps(ClipEntry.of(walk).to_dict()))
+    values = json.loads(json.dumps(asdict(ClipEntry.of(walk))))
     with pytest.raises(ParcError, match=f"{field} is"):
-        ClipEntry.from_dict(values | {field: value})
+        from_json(ClipEntry, values | {field: value}, DatasetError)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Training: learns, repeats itself, and goes on after a kill as if nothing had happened."""
 
 import dataclasses
-import sys
+import json
 
 import pytest
 import torch
 
 from parc.character import humanoid
+from parc.cli.main import main
 from parc.dataset.convert.clip_files import save_clip
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
@@ -19,11 +20,8 @@ from parc.generate.training.generator_training import (
     CHECKPOINT_FILE,
     GENERATOR_FILE,
     METRICS_FILE,
-    TrainingArguments,
     TrainSettings,
-    main,
     make_trainer,
-    run,
     run_training,
     train_generator,
 )
@@ -167,9 +165,10 @@ def parameters(values: torch.Tensor) -> list[torch.Tensor]:
     return [p.detach() for p in module.parameters()]
 
 
-def test_rate_of_the_command(walk, tmp_path):
-    save_clip(walk, tmp_path / "clips" / "walk.motion")
-    run(TrainingArguments(tmp_path / "clips", tmp_path / "out", device="cpu", rate=3e-4, train=tiny_run(5)))
+def test_rate_of_a_training(walk, tmp_path):
+    settings = tiny_run(5)
+    step = dataclasses.replace(settings.step, adam=dataclasses.replace(settings.step.adam, rate=3e-4))
+    train_generator(dataclasses.replace(settings, step=step), [walk], tmp_path / "out")
     rates = [row["rate"] for row in read_metrics(tmp_path / "out" / METRICS_FILE)]
     assert rates[0] == pytest.approx(3e-4 / STEP.warm_up, rel=1e-3) and max(rates) < 3e-4
 
@@ -232,19 +231,17 @@ def test_the_papers_weights_are_the_last_ones_and_its_gradients_are_not_shortene
     torch.testing.assert_close(trainer.flat.values, reference.param_groups[0]["params"][0].detach(), atol=1e-7 + decay, rtol=0)
 
 
-def test_command_line(walk, tmp_path, monkeypatch, capsys):
+def test_command_line(walk, tmp_path, capsys):
     (tmp_path / "clips").mkdir()
     save_clip(walk, tmp_path / "clips" / "walk.motion")
     small = ["--generator.network.width", "32", "--generator.network.layers", "1", "--generator.network.hidden", "32"]
-    budget = ["--device", "cpu", "--steps", "1", "--step.batch", "4", "--step.statistics-windows", "100"]
-    base = ["train", *budget, *small, "--out", str(tmp_path / "out"), "--clips"]
-    monkeypatch.setattr(sys, "argv", [*base, str(tmp_path / "clips")])
-    main()
-    assert Generator.load(capsys.readouterr().out.strip(), humanoid()).settings.network.width == 32
-    monkeypatch.setattr(sys, "argv", [*base, str(tmp_path / "none")])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 2 and "none" in capsys.readouterr().err
+    budget = ["--device", "cpu", "--steps", "1", "--step.batch", "4", "--step.statistics-windows", "100", "--json"]
+    out = ["-o", str(tmp_path / "out")]
+    assert main(["train-generator", str(tmp_path / "clips"), *out, *budget, *small]) == 0
+    file = json.loads(capsys.readouterr().out.splitlines()[-1])["generator"]
+    assert Generator.load(file, humanoid()).settings.network.width == 32
+    assert main(["train-generator", str(tmp_path / "none"), *out, *budget, *small]) == 2
+    assert "none" in capsys.readouterr().err
 
 
 def test_a_step_in_recorded_pieces_is_the_step(windows):

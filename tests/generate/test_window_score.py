@@ -63,3 +63,26 @@ def test_sliding_has_a_price_for_feet_that_are_labelled():
     feet[..., list(body.feet)] = 1.0
     assert price(feet) == pytest.approx(5.0 * 0.72, rel=1e-4)
     assert price(1 - feet) == 0
+
+
+def test_a_window_in_a_crouch_costs_what_its_knees_are_bent_beyond_what_is_allowed():
+    body, eye = humanoid(), torch.eye(3)
+    ground = TerrainBatch.stack([Terrain.flat((12, 12))])
+    feet = torch.zeros(1, 13, 15)
+    feet[..., list(body.feet)] = 1.0
+
+    def price(degrees: float) -> float:
+        angle = torch.deg2rad(torch.tensor(degrees))
+        turn = torch.tensor([[angle.cos(), 0, angle.sin()], [0, 1, 0], [-angle.sin(), 0, angle.cos()]])
+        turns = eye.expand(13, 14, 3, 3).clone()
+        for shin in ("left_shin", "right_shin"):
+            turns[:, body.names.index(shin) - 1] = turn
+        root = torch.tensor([0.0, 0.0, 0.9]).expand(13, 3)
+        state = FrameState(root, eye.expand(13, 3, 3), turns, torch.zeros(13, 15))
+        pose = BodyPose(*(part[None] for part in state.body_pose(body)))
+        rest = pose, feet, pose.pos[:, :2], torch.zeros(()), torch.tensor([[1.0, 0.0]]), ground
+        costs = (float(score_window(body, *rest, ScoreWeights(crouch=w, crouch_allowed=0.3))) for w in (2.0, 0.0))
+        return next(costs) - next(costs)
+
+    assert price(10.0) == pytest.approx(0.0, abs=1e-4)
+    assert price(60.0) == pytest.approx(2.0 * (torch.pi / 3 - 0.3), abs=0.02)

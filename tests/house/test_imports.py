@@ -5,8 +5,9 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src" / "parc"
 ROAD = [
-    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "fit", "mocap", "vary", "author",
-    "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "bench", "render", "report", "studio", "cli",
+    "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "quality", "fit", "mocap", "rig",
+    "vary", "author", "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "reflex",
+    "render", "report", "web", "studio", "cli",
 ]  # fmt: skip
 
 

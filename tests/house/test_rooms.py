@@ -10,7 +10,7 @@ import pytest
 SRC = Path(__file__).parents[2] / "src" / "parc"
 FLAT = 21
 """modules in a room; `cli`, one file a command, and `models`, which hold data, are not rooms to read through"""
-WITHOUT_A_SENTENCE = 210
+WITHOUT_A_SENTENCE = 65
 """public classes and functions without a docstring; lower it when you write some, never raise it"""
 
 Public = ast.ClassDef | ast.FunctionDef

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parc.loop.ledger import hash_file
+from parc.run.hashing import hash_file
 
 
 def _loop_command(folder: Path, *options: str) -> list[str]:

@@ -10,8 +10,9 @@ from parc.character import humanoid
 from parc.dataset.clip import Clip
 from parc.dataset.clip_edits import cut, mirror, moved
 from parc.errors import SettingsError
-from parc.loop.admission_rules import GuardSettings, QualityLimits, find_copies, judge_clips, signature
+from parc.loop.admission_rules import GuardSettings, find_copies, judge_clips, signature
 from parc.path.terrain_path import TerrainPath
+from parc.quality.limit_profiles import AdmissionLimits
 from parc.terrain.terrain import Terrain
 
 BODY = humanoid()
@@ -53,13 +54,13 @@ def test_a_bad_clip_is_refused_by_name_of_its_fault(walk: Clip, fault, limit: st
 
 def test_a_recording_far_from_its_reference_is_refused(walk: Clip) -> None:
     far = replace(walk, provenance=replace(walk.provenance, losses={"tracking_error": 0.3}))
-    (verdict,) = judge_clips([far], [], BODY, GuardSettings(QualityLimits(tracking_error=0.2)))
-    assert verdict.reasons == ("tracking_error is 0.3, 0.2 is the limit",)
+    (verdict,) = judge_clips([far], [], BODY, GuardSettings(AdmissionLimits(tracking_error=0.2)))
+    assert verdict.reasons == ("tracking_error is 0.3 m, 0.2 is the limit",)
 
 
 def test_a_short_clip_is_refused(walk: Clip) -> None:
     (verdict,) = judge_clips([cut(walk, 0, 20)], [], BODY)
-    assert "0.67 s" in verdict.reasons[0]
+    assert "seconds is 0.6667 s" in verdict.reasons[0]
 
 
 def test_a_copy_is_a_copy_wherever_it_is(walk: Clip) -> None:

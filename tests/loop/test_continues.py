@@ -16,8 +16,8 @@ from parc.character import humanoid
 from parc.dataset import Dataset
 from parc.generate.model.motion_generator import Generator
 from parc.loop import IterationPlan, RunSources, preset, run_loop
-from parc.loop.ledger import hash_file
 from parc.run.checkpoint import load_checkpoint
+from parc.run.hashing import hash_file
 from parc.track.follow.tracked_share import shares_followed
 
 LITTLE = 2e-3

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from parc.loop.ledger import LEDGER, NOTHING, Ledger, LoopError, Stage, hash_settings, locked, working_process
+from parc.loop.ledger import LEDGER, NOTHING, Ledger, LoopError, Stage, locked, working_process
+from parc.run.hashing import hash_settings
 
 
 class Sums:

@@ -117,11 +117,11 @@ def test_the_file_of_a_training_runs_no_code_and_is_refused_in_one_sentence(fini
         "not a readable training": [1],
         "no training this version knows": good | {"training": "os.system"},
         "no training this version knows$": good | {"threads": "2"},
-        "has no setting run": good | {"values": values | {"run": "ls"}},
+        "has no field run": good | {"values": values | {"run": "ls"}},
         "steps is 'ten', expected int": good | {"values": values | {"settings": values["settings"] | {"steps": "ten"}}},
         "dataset is '7', expected": good | {"values": values | {"dataset": 7}},
-        "missing 1 required": good | {"values": {k: v for k, v in values.items() if k != "device"}},
-        "expected an object of settings": good | {"values": values | {"character": "humanoid"}},
+        "lacks device": good | {"values": {k: v for k, v in values.items() if k != "device"}},
+        "expected an object of its fields": good | {"values": values | {"character": "humanoid"}},
     }
     for words, content in bad.items():
         task.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())

@@ -55,7 +55,7 @@ def test_a_build_keeps_rejects_and_reports(character: Character, built: tuple[Pa
     assert sorted(d for d, _, _ in seen) == [1, 2, 3, 4, 5] and {n for _, n, _ in seen} == {5}
     reasons = {r.name: r.reasons[0] for r in report.results if r.reasons}
     assert "channels need" in reasons["walk_broken"] and "does not exist" in reasons["run_missing"]
-    assert "shorter than" in reasons["step_ann_walk"]
+    assert "0.7 is the least" in reasons["step_ann_walk"]
     dataset = Dataset.open(out, character)
     assert set(dataset.names) == {"walk_ann_walk", "walk_ann_walk_20"}
     clip = dataset["walk_ann_walk_20"]

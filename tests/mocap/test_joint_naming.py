@@ -23,6 +23,15 @@ DOLL = ("hip", "abdomenLower", "chestUpper", "neckLower", "head", *(f"{s}{p}" fo
     "ThighBend", "ThighTwist", "Shin", "Foot", "Toe", "Collar", "ShldrBend", "ShldrTwist", "ForearmBend", "Hand")))  # fmt: skip
 MAKE = ("root", "spine05", "neck01", "head", *(f"{p}.{s}" for s in "LR" for p in (
     "upperleg01", "upperleg02", "lowerleg01", "foot", "toe1-1", "shoulder01", "upperarm01", "lowerarm01", "wrist")))  # fmt: skip
+DEFORM = (
+    "root",
+    "DEF-hips",
+    "DEF-spine.001",
+    "DEF-spine.003",
+    "DEF-neck",
+    "DEF-head",
+    *(f"DEF-{p}.{s}" for s in "LR" for p in RIG),
+)
 SUIT = ("Pelvis", "L5", "T8", "Neck", "Head", *(f"{s}{p}" for s in ("Left", "Right") for p in SENSORS))
 
 
@@ -34,6 +43,7 @@ SUIT = ("Pelvis", "L5", "T8", "Neck", "Head", *(f"{s}{p}" for s in ("Left", "Rig
         (SMPL, tuple(f"left_{p}" for p in ("hip", "knee", "ankle", "foot", "shoulder", "elbow", "wrist"))),
         (SUIT_53, ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "LeftArm", "LeftForeArm", "LeftHand")),
         (BLENDER, ("thigh.L", "shin.L", "foot.L", "toe.L", "upper_arm.L", "forearm.L", "hand.L")),
+        (DEFORM, tuple(f"DEF-{p}.L" for p in ("thigh", "shin", "foot", "toe", "upper_arm", "forearm", "hand"))),
         (MAX, tuple(f"Bip01 L {p}" for p in ("Thigh", "Calf", "Foot", "Toe0", "UpperArm", "Forearm", "Hand"))),
         (AVATAR, tuple(f"J_Bip_L_{p}" for p in ("UpperLeg", "LowerLeg", "Foot", "ToeBase", "UpperArm", "LowerArm", "Hand"))),
         (DOLL, ("lThighBend", "lShin", "lFoot", "lToe", "lShldrBend", "lForearmBend", "lHand")),

@@ -56,7 +56,7 @@ def test_what_cannot_be_read_is_said(character: Character, tmp_path: Path) -> No
     with pytest.raises(FormatError, match="does not exist"):
         read_take(tmp_path / "none.bvh", character)
     (tmp_path / "take.fbx").write_bytes(b"x")
-    with pytest.raises(FormatError, match=r"unknown extension '.fbx'; known are .bvh .npz .npy .txt"):
+    with pytest.raises(FormatError, match=r"unknown extension '.fbx'; known are .bvh .glb .gltf .vrm .npz .npy .txt"):
         read_take(tmp_path / "take.fbx", character)
     (tmp_path / "bad.npz").write_bytes(b"not a zip")
     with pytest.raises(FormatError, match="not a readable array file"):

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 import torch
+from benchmarks.physics_rate import bench_physics
 
-from parc.bench.physics import bench_physics
 from parc.character.humanoid import humanoid
 from parc.errors import SettingsError
 from parc.physics.choose_engine import make_world

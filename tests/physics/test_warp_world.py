@@ -206,3 +206,26 @@ def test_a_breadth_first_character_agrees(crawler):
             world.step(torch.full((2, crawler.num_dof), 0.2))
     assert native.contacts.sum() > 0
     assert gap(native, other, "qpos") < 1e-3 and gap(native, other, "body_pos") < 1e-3 and gap(native, other, "contacts") == 0
+
+
+def test_ground_is_exchanged_in_place(started):
+    """Oracle: a world that got the whole bank anew. Who stands on other ground notices nothing."""
+    rows, others = torch.tensor([1, 3]), [Terrain(torch.full((10, 12), h), torch.tensor([-1.0, -2.0])) for h in (0.3, -0.4)]
+    bank = terrains()
+    room = TerrainBatch.stack([Terrain.flat((bank.heights.shape[1], bank.heights.shape[2])), *others])
+    fresh = room.select(torch.tensor([1, 2]))
+    bank.put(rows, fresh)
+    qpos, qvel, everybody = started[0].qpos.clone(), started[0].qvel.clone(), torch.ones(N, dtype=torch.bool)
+    oracle = NativeWorld(humanoid(), Contract(), N, threads=1)
+    oracle.set_terrains(bank)
+    oracle.terrain_row.copy_(torch.arange(N))
+    for world in started:
+        for _ in range(2):
+            world.step(torch.zeros(N, 28))
+        world.replace_terrains(rows, fresh)
+    for world in (oracle, *started):
+        world.reset(everybody, qpos, qvel)
+        for _ in range(12):
+            world.step(torch.zeros(N, 28))
+    assert torch.equal(started[0].qpos, oracle.qpos) and bool(oracle.contacts[1].any())
+    assert max(gap(oracle, world, "body_pos") for world in started[1:]) < 1e-3

@@ -9,7 +9,9 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.motion.motion import Motion
-from parc.record.accept_recording import AcceptSettings, contact_quality, judge, spread, trusted
+from parc.quality.limit_profiles import RecordingLimits
+from parc.quality.measure_tracking import contact_quality, spread
+from parc.record.accept_recording import judge, trusted
 from parc.record.choose_segments import RecordedStretch
 from parc.record.tracking_attempts import Attempt
 
@@ -63,13 +65,13 @@ def test_each_fault_has_its_reason(standing: Clip, character: Character) -> None
         "contact_agreement": perfect(standing, motion=airborne),
         "simulation broke": perfect(standing, diverged=True),
         "leaves the terrain at frame 60": perfect(standing, motion=replace(motion, root_pos=away)),
-        "lasts": replace(perfect(standing), stop=40),
+        "seconds is": replace(perfect(standing), stop=40),
     }
     for fault, stretch in faults.items():
         reasons = judge(character, standing, stretch).reasons
         assert len(reasons) == 1 and fault in reasons[0], (fault, reasons)
-        without_limits = judge(character, standing, stretch, AcceptSettings.anything()).accepted
-        assert without_limits == (fault not in ("simulation broke", "lasts"))
+        without_limits = judge(character, standing, stretch, RecordingLimits.anything()).accepted
+        assert without_limits == (fault not in ("simulation broke", "seconds is"))
 
 
 def test_a_fall_is_cut_off_where_the_limits_of_recording_end(standing: Clip) -> None:

@@ -14,13 +14,13 @@ from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, SettingsError
 from parc.metrics.clip_measures import measure_clips
-from parc.record.accept_recording import AcceptSettings
+from parc.quality.limit_profiles import RecordingLimits
 from parc.record.record_clips import RecordSettings, _outcome, record_dataset, record_unit
 from parc.record.record_report import ClipOutcome, RecordReport
 from parc.record.tracking_attempts import AttemptSettings
 from parc.track.follow.runner import Runner
 
-SETTINGS = RecordSettings(attempt=AttemptSettings(every=1.0), clips_per_unit=2)
+SETTINGS = RecordSettings(attempt=AttemptSettings(every=1.0), clips_per_unit=2, mirrored=True)
 FRAMES = 76
 
 
@@ -132,7 +132,7 @@ def test_an_unfit_clip_is_reported_and_the_others_recorded(simulator: Runner, re
         name="few",
         motion=replace(good.motion, joint_rot=good.motion.joint_rot[:, :3], contacts=good.motion.contacts[:, :4]),
     )
-    outcomes, clips = record_unit(simulator, [good, coarse, foreign, few, fast], "h", 1, RecordSettings(mirrored=False))
+    outcomes, clips = record_unit(simulator, [good, coarse, foreign, few, fast], "h", 1, RecordSettings())
     assert [o.fate for o in outcomes] == ["whole", "unfit", "unfit", "unfit", "whole"]
     assert "0.5 m" in outcomes[1].reasons[0] and "bird" in outcomes[2].reasons[0] and "4 bodies" in outcomes[3].reasons[0]
     assert [c.motion.fps for c in clips] == [30.0, 30.0]
@@ -149,7 +149,7 @@ def test_a_refused_recording_gives_way_to_the_next_start(
     simulator: Runner, rests: Callable[..., Clip], character: Character
 ) -> None:
     """Labels that never mean the trunk to touch, or only at first not: refused with the reason, and tried again from later on."""
-    strict = replace(SETTINGS, accept=AcceptSettings(near=0.0))
+    strict = replace(SETTINGS, accept=RecordingLimits(near=0.0))
     clip = rests(frames=80)
     labels = torch.zeros_like(clip.motion.contacts)
     labels[:, list(character.key_bodies)] = 1.0

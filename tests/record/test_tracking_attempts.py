@@ -12,9 +12,9 @@ from parc.errors import SettingsError
 from parc.motion.mujoco_qpos import frames_to_qpos
 from parc.physics.choose_engine import make_world
 from parc.physics.physical_contract import ContractError
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.record.tracking_attempts import AttemptSettings, attempt_clips, run_attempts, start_frames
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.env.track_env import TrackEnv
 from parc.track.follow.runner import Runner
 
@@ -28,7 +28,7 @@ def test_frames_and_contacts_are_the_simulators(rests: Callable[..., Clip], simu
     assert attempt.reached_end and attempt.start == 0
     assert len(attempt.motion) == len(attempt.errors) == 75
     world = make_world(character, simulator.trained.contract, 1, "cpu", 1)
-    library = build_library(character, [clip], ReferenceSettings(ScreenSettings(enabled=False)))
+    library = build_library(character, [clip], ReferenceSettings(TrackerInputLimits(enabled=False)))
     env = TrackEnv(world, library, simulator.trained.settings, torch.Generator().manual_seed(5), graphs=False)
     first = torch.zeros(1, dtype=torch.long)
     env.begin(first, first, torch.zeros(1))
@@ -57,7 +57,7 @@ def test_only_lost_clips_are_tried_again(rests: Callable[..., Clip], simulator: 
 
 def test_a_run_does_not_depend_on_its_neighbours(rests: Callable[..., Clip], simulator: Runner, character: Character) -> None:
     clips = [rests(frames=70, lift=0.1 + 0.01 * k, name=f"r{k}") for k in range(3)]
-    library = build_library(character, clips, ReferenceSettings(ScreenSettings(enabled=False)))
+    library = build_library(character, clips, ReferenceSettings(TrackerInputLimits(enabled=False)))
     together = run_attempts(simulator, library, [(0, 0), (1, 5), (2, 0)])
     narrow = Runner(simulator.trained, "cpu", worlds=1, threads=1)
     alone = run_attempts(narrow, library, [(0, 0), (1, 5), (2, 0)])

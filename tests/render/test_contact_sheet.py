@@ -105,8 +105,10 @@ def test_impossible_sheets_are_refused() -> None:
 def test_the_command_draws_a_sheet_and_refuses_options_of_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, picture = tmp_path / "walk.motion", tmp_path / "sheet.png"
     save_clip(walk_towards(0.0), file, BODY)
-    assert main(["picture", str(file), "-o", str(picture), "--kind", "sheet", "--every", "0.5", "--stop", "1.0", "--json"]) == 0
+    assert (
+        main(["picture", str(file), "-o", str(picture), "--kind", "sheet", "--every", "0.5", "--stop-time", "1.0", "--json"]) == 0
+    )
     assert picture.read_bytes().startswith(b"\x89PNG")
-    for wrong in (["--every", "0.2"], ["--start", "1.0"], ["--kind", "strip", "--every", "0.2"]):
+    for wrong in (["--every", "0.2"], ["--start-time", "1.0"], ["--kind", "strip", "--every", "0.2"]):
         assert main(["picture", str(file), "-o", str(picture), *wrong]) == 2
         assert "--kind" in capsys.readouterr().err

@@ -53,7 +53,7 @@ def test_the_pelvis_of_a_played_glb_is_where_the_motion_says(walk: Clip, browser
     server = viser.ViserServer(port=0, verbose=False)
     places: list[float] = []
     try:
-        server.scene.add_glb("/clip", write_glb(clip, character), wxyz=upright)
+        server.scene.add_glb("/clip", write_glb(clip, character, "capsules"), wxyz=upright)
         tab = browser.new_page(viewport={"width": 420, "height": 320})
         tab.goto(f"http://127.0.0.1:{server.get_port()}")
         deadline = time.monotonic() + 60

@@ -66,8 +66,8 @@ def test_faces_are_tops_and_the_walls_over_lower_neighbours_only():
     heights = torch.zeros(3, 3)
     heights[1, 1] = 1.0
     ground = TerrainColumns.of(Terrain(heights, torch.zeros(2)))
-    assert (ground.axis == 2).sum() == 9
-    assert (ground.axis != 2).sum() == 4 + 12  # around the tower, and around the map's rim
+    assert (ground.faces.axis == 2).sum() == 9
+    assert (ground.faces.axis != 2).sum() == 4 + 12  # around the tower, and around the map's rim
 
 
 def test_a_tower_shades_the_side_away_from_the_sun_and_only_that():

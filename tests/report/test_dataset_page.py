@@ -69,10 +69,10 @@ def test_a_small_page_shows_fewer_frames_of_the_same_time(dataset: Dataset, tmp_
 
 
 def test_the_command_writes_it(dataset: Dataset, tmp_path: Path, capsys) -> None:
-    assert main(["dataset", "page", str(dataset.folder), "-o", str(tmp_path / "page.html"), "--json"]) == 0
+    assert main(["dataset", "show", str(dataset.folder), "--page", str(tmp_path / "page.html"), "--json"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert result["clips"] == 5 and (tmp_path / "page.html").stat().st_size / 1e6 == pytest.approx(result["megabytes"])
-    assert main(["dataset", "page", str(dataset.folder), "-o", str(tmp_path / "page.html"), "--megabytes", "0"]) == 2
+    assert main(["dataset", "show", str(dataset.folder), "--page", str(tmp_path / "page.html"), "--megabytes", "0"]) == 2
 
 
 def test_a_click_replays_a_clip_and_few_stay_open(dataset: Dataset, tmp_path: Path, browser) -> None:

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from parc.report.evaluation_table import Column, comparison, digits
+from parc.report.report_page import Report
 
 COLUMNS = (Column("fwd", "FWD, m", True), Column("goal", "goal, %", False), Column("same", "same", True))
 
@@ -18,7 +19,7 @@ def bold(html: str) -> list[list[bool]]:
 def test_the_best_of_ours_is_bold() -> None:
     rows = [("a", {"fwd": 2.0, "goal": 10.0, "same": 1.0}, {"fwd": 0.25}), ("b", {"fwd": 1.0, "goal": 10.0, "same": 1.0}, {}),
             ("c", {"fwd": math.nan, "goal": 5.0, "same": 1.0}, {})]  # fmt: skip
-    html = comparison(rows, {"iteration 1": {"fwd": 0.5}}, COLUMNS, "cap <x>", "the paper's")
+    html = Report("t").add_table(comparison(rows, {"iteration 1": {"fwd": 0.5}}, COLUMNS, "cap <x>", "the paper's")).html()
     assert bold(html) == [[False, True, False], [True, True, False], [False, False, False], [False, False, False]]
     assert "± 0.25" in html and "cap &lt;x&gt;" in html and "paper: iteration 1" in html and ">–<" in html
     assert "FWD, m ↓" in html and "goal, % ↑" in html

@@ -5,16 +5,19 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from markupsafe import escape
 from PIL import Image
 
 from parc.character import humanoid
 from parc.errors import FormatError, SettingsError
 from parc.report import Report, bar_chart, line_chart, replay_payload
-from parc.report.svg_chart import ticks
+from parc.report.report_page import GalleryEntry
+from parc.report.svg_axis import element, ticks
 
 
 def array(text: str, kind: str, *shape: int) -> np.ndarray:
@@ -107,6 +110,22 @@ def test_wrong_tables_and_pictures_are_named(tmp_path):
         line_chart({"nothing": ([0, 1], [np.nan, np.nan])}, "empty")
     with pytest.raises(SettingsError, match="no bars"):
         bar_chart({}, "empty")
+
+
+def test_hostile_names_stay_text(walk):
+    """In a caption, a cell, a chart, a folded text, a card and the data of a replay."""
+    bad = "</script><script>alert('x')</script>"
+    clip = replace(walk, name=bad)
+    entry = GalleryEntry(clip, Image.new("RGB", (4, 4)), bad)
+    report = Report(bad, bad, is_evaluation=True).add_section(bad, bad).add_heading(bad).add_table({bad: bad}, caption=bad)
+    report.add_table([[bad, 1]], [bad, "n"]).add_cards([(bad, bad, bad)]).add_details(bad, bad)
+    report.add_image(Image.new("RGB", (4, 4)), bad).add_chart(bar_chart({bad: 1.0}, bad, bad), caption=bad)
+    report.add_replay(clip, humanoid(), bad).add_gallery([entry], humanoid())
+    report.add_together(bad, [([clip], bad, bad)], humanoid())
+    html = report.html()
+    assert html.count("alert(") > 20 and "<script>alert" not in html and "</script><script>alert" not in html
+    assert html.count("<script") == html.count("</script>") == 5  # three motions, two scripts of ours
+    assert element("text", bad, name='"<') == f'<text name="&#34;&lt;">{escape(bad)!s}</text>'
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-3.2, 7.9), (0.001, 0.0042), (1200, 98000), (27, 68)])

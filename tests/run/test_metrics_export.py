@@ -46,7 +46,7 @@ def test_tensorboard_reads_what_was_logged(tmp_path: Path, capsys: pytest.Captur
     log = MetricsLog(tmp_path / "run" / "generator" / "metrics.jsonl")
     for step in (10, 20):
         log.write(step=step, total=1.0 / step)
-    assert main(["logs", str(tmp_path / "run"), "--tensorboard", str(tmp_path / "board"), "--json"]) == 0
+    assert main(["status", str(tmp_path / "run"), "--tensorboard", str(tmp_path / "board"), "--json"]) == 0
     found = EventAccumulator(str(tmp_path / "board"))
     found.Reload()
     events = found.Scalars("generator/train/total")
@@ -59,12 +59,12 @@ def test_wandb_gets_the_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
     MetricsLog(tmp_path / "generator" / "metrics.jsonl").write(step=10, total=0.5)
-    assert main(["logs", str(tmp_path), "--wandb", "parc-test"]) == 0
+    assert main(["status", str(tmp_path), "--wandb", "parc-test"]) == 0
     assert list((tmp_path / "wandb").rglob("*.wandb"))
 
 
 def test_nothing_to_copy_from_or_to_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(MirrorError, match="there is no folder"):
         Mirror(tmp_path / "none", [])
-    assert main(["logs", str(tmp_path)]) == 2
+    assert main(["status", str(tmp_path), "--follow"]) == 2
     assert "expected --tensorboard FOLDER" in capsys.readouterr().err

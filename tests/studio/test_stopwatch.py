@@ -1,4 +1,4 @@
-"""The stopwatch of `parc bench studio` in the real page: it starts with the press and stops with the picture."""
+"""The stopwatch of `benchmarks/run.py studio` in the real page: it starts with the press and stops with the picture."""
 
 import time
 

@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from parc.character.character import Character
+from parc.run.dataclass_json import from_json
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.motor_action import ActionSettings, motor_targets
 from parc.track.env.observation_layout import ObservationSettings
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.tracker_settings import TrackerSettings
 
 
 def test_a_held_offset_goes_to_what_is_wanted_by_a_constant_factor(character: Character) -> None:
@@ -39,6 +40,6 @@ def test_without_hold_the_last_step_is_forgotten_and_wild_actions_are_bounded(ch
 
 
 def test_files_written_before_the_hold_mean_none() -> None:
-    old = from_dict(TrackerSettings, {"action": {"residual": True, "lead": 3}, "observation": {"pad_to": 64}})
+    old = from_json(TrackerSettings, {"action": {"residual": True, "lead": 3}, "observation": {"pad_to": 64}})
     assert old.action == ActionSettings(hold=0.0) and old.observation == ObservationSettings(held=False)
     assert TrackerSettings().action.hold > 0 and replace(old, action=ActionSettings()) != old

@@ -10,14 +10,14 @@ import torch
 from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.terrain.terrain import Terrain
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.observation import BodyState, Observer, ground_heights
 from parc.track.env.observation_layout import ObservationSettings
 from parc.track.env.reference_library import ReferenceLibrary, ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 
-UNSCREENED = ReferenceSettings(ScreenSettings(enabled=False))
+UNSCREENED = ReferenceSettings(TrackerInputLimits(enabled=False))
 
 
 def turned(terrain: Terrain, quarter: int) -> Terrain:

@@ -1,9 +1,9 @@
-"""The ONNX file gives the actor's actions, in a runtime that knows nothing of torch."""
+"""The actor alone as an ONNX file: it gives the actor's actions, in a runtime that knows nothing of torch."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -17,7 +17,8 @@ from parc.track.tracker_settings import TrackerSettings
 
 pytest.importorskip("onnx", reason="onnx is not installed (parc-motion[onnx])")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (parc-motion[onnx])")
-from parc.track.export.onnx_export import export_onnx  # noqa: E402
+from parc.track.export.onnx_export import export_graph  # noqa: E402
+from parc.track.export.tracker_graph import ActorGraph  # noqa: E402
 
 
 def make_actor(character: Character, settings: TrackerSettings, file: Path) -> TrainedActor:
@@ -34,6 +35,13 @@ def make_actor(character: Character, settings: TrackerSettings, file: Path) -> T
     return load_actor(file, character)
 
 
+def write(trained: TrainedActor, file: Path) -> Any:
+    """A session of the exported actor."""
+    graph = ActorGraph(trained)
+    export_graph(graph, file, graph.description())
+    return runtime.InferenceSession(str(file))
+
+
 @pytest.mark.parametrize("symmetry", ["canonical", "none"])
 @pytest.mark.parametrize("activation", ["relu", "elu", "silu"])
 def test_same_actions(
@@ -45,8 +53,7 @@ def test_same_actions(
 ) -> None:
     settings = replace(tiny, policy=replace(tiny.policy, symmetry=symmetry, activation=activation))
     trained = make_actor(character, settings, tmp_path / "actor.safetensors")
-    export_onnx(trained, tmp_path / "policy.onnx")
-    session = runtime.InferenceSession(str(tmp_path / "policy.onnx"))
+    session = write(trained, tmp_path / "policy.onnx")
     for rows in (1, 33):
         observation = 2.0 * torch.randn(rows, session.get_inputs()[0].shape[1], generator=torch.Generator().manual_seed(rows))
         with torch.no_grad():
@@ -58,8 +65,7 @@ def test_same_actions(
 
 def test_the_symmetry_is_in_the_file(character: Character, tiny: TrackerSettings, tmp_path: Path) -> None:
     trained = make_actor(character, tiny, tmp_path / "actor.safetensors")
-    export_onnx(trained, tmp_path / "policy.onnx")
-    session = runtime.InferenceSession(str(tmp_path / "policy.onnx"))
+    session = write(trained, tmp_path / "policy.onnx")
     symmetry = trained.actor.symmetry
     assert symmetry is not None
     observation = torch.randn(16, session.get_inputs()[0].shape[1], generator=torch.Generator().manual_seed(0))
@@ -73,8 +79,7 @@ def test_the_symmetry_is_in_the_file(character: Character, tiny: TrackerSettings
 
 def test_the_contract_travels_along(character: Character, tiny: TrackerSettings, tmp_path: Path) -> None:
     trained = make_actor(character, tiny, tmp_path / "actor.safetensors")
-    export_onnx(trained, tmp_path / "policy.onnx")
-    meta = runtime.InferenceSession(str(tmp_path / "policy.onnx")).get_modelmeta().custom_metadata_map
+    meta = write(trained, tmp_path / "policy.onnx").get_modelmeta().custom_metadata_map
     description = json.loads(meta["parc"])
     assert description["character"] == character.fingerprint
     assert description["contract"]["substeps"] == trained.contract.substeps

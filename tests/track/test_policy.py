@@ -9,9 +9,10 @@ from parc.character.character import Character
 from parc.errors import CharacterError, FormatError, SettingsError
 from parc.physics.physical_contract import Contract, ContractError
 from parc.run.checkpoint import load_checkpoint, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.distributed import Group
 from parc.track.learn.policy import Normalizer, TrackerPolicy, load_actor, log_probability, save_actor
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.tracker_settings import TrackerSettings
 
 ALONE = Group(0, 1, torch.device("cpu"))
 
@@ -99,7 +100,7 @@ def test_files_for_another_character_or_of_another_kind_are_refused(
 def test_settings_survive_json_and_unknown_names_do_not() -> None:
     paper = TrackerSettings.paper()
     values = json.loads(json.dumps(asdict(paper)))
-    assert from_dict(TrackerSettings, values) == paper
+    assert from_json(TrackerSettings, values) == paper
     values["policy"]["hiden"] = 3
     with pytest.raises(SettingsError, match="hiden"):
-        from_dict(TrackerSettings, values)
+        from_json(TrackerSettings, values)

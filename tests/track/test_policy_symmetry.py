@@ -12,11 +12,11 @@ from parc.character.mirror_pose import mirror_joint_rotations
 from parc.dataset import clip_edits
 from parc.dataset.clip import Clip
 from parc.errors import CharacterError
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.observation import BodyState, Observer
 from parc.track.env.observation_layout import ObservationLayout, ObservationSettings
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.learn.policy_symmetry import Symmetry
 
 
@@ -27,7 +27,7 @@ def symmetry(character: Character) -> Symmetry:
 
 
 def observe(character: Character, clip: Clip, frame: int) -> torch.Tensor:
-    library = build_library(character, [clip], ReferenceSettings(ScreenSettings(enabled=False)))
+    library = build_library(character, [clip], ReferenceSettings(TrackerInputLimits(enabled=False)))
     observer = Observer(BodyTables(character, "cpu"), ObservationSettings())
     part = slice(frame, frame + 1)
     rot = clip.motion.body_poses(character).rot[part]

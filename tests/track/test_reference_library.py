@@ -9,8 +9,8 @@ from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import motion_edits
 from parc.motion.mujoco_qpos import motion_to_qvel, qpos_to_bodies
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 
 
 def test_rows_follow_the_clips_and_stay_at_the_last_frame(character: Character, squat: Clip) -> None:
@@ -54,7 +54,7 @@ def test_nothing_left_after_screening_is_an_error_with_the_reason(character: Cha
 def test_velocities_do_not_cross_from_clip_to_clip(character: Character, squat: Clip) -> None:
     """Against each motion by itself, and against the steps of the key bodies; a clip of one frame stands still."""
     clips = [squat, replace(squat, motion=squat.motion.slice(7, 8)), replace(squat, motion=squat.motion.slice(3, 20))]
-    library = build_library(character, clips, ReferenceSettings(ScreenSettings(enabled=False)))
+    library = build_library(character, clips, ReferenceSettings(TrackerInputLimits(enabled=False)))
     alone = torch.cat([motion_to_qvel(character, clip.motion) for clip in clips])
     torch.testing.assert_close(library.qvel, alone, atol=1e-4, rtol=1e-5)
     keys = squat.motion.body_poses(character).pos[:, list(character.key_bodies)]

@@ -8,9 +8,9 @@ import torch
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.motion.frame_state import FrameState
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.follow.reference_table import FrameRows, ReferenceTable, WrittenTable
 
 COLUMNS = [field.name for field in fields(ReferenceTable) if field.name not in ("start", "length", "strip_of_row")]
@@ -35,7 +35,7 @@ def clips(squat: Clip) -> list[Clip]:
 def test_chunk_after_chunk_gives_the_whole_table(character: Character, clips: list[Clip], chunks: tuple[int, ...]) -> None:
     """Oracle: the library of the clips, velocities included."""
     anatomy = BodyTables(character, "cpu")
-    library = build_library(character, clips, ReferenceSettings(ScreenSettings(enabled=False)))
+    library = build_library(character, clips, ReferenceSettings(TrackerInputLimits(enabled=False)))
     table, at = WrittenTable.empty(anatomy, 2, 50, 30.0), 0
     for chunk in chunks:
         table.write(torch.tensor([1, 0]), at, rows_of(anatomy, clips[::-1], at, at + chunk))

@@ -5,8 +5,9 @@ import torch
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
+from parc.metrics.clip_batch import groups
 from parc.track.env.reference_library import ReferenceSettings, build_library
-from parc.track.env.terrain_nearness import grouped, near_ground
+from parc.track.env.terrain_nearness import near_ground
 
 
 def test_feet_on_the_ground_are_near_and_the_head_is_not(character: Character, squat: Clip) -> None:
@@ -19,9 +20,9 @@ def test_feet_on_the_ground_are_near_and_the_head_is_not(character: Character, s
 def test_groups_hold_every_clip_once_in_order(squats: Callable[..., Clip]) -> None:
     clips = [squats(frames=700 + 300 * (k % 3), name=f"clip{k}") for k in range(9)]
     clips[4] = replace(clips[4], motion=replace(clips[4].motion, fps=60.0))
-    groups = list(grouped(clips))
-    assert [c.name for g in groups for c in g] == [c.name for c in clips]
-    assert all(len({c.motion.fps for c in g}) == 1 for g in groups) and 3 <= len(groups) < 9
+    found = list(groups(clips))
+    assert [c.name for g in found for c in g] == [c.name for c in clips]
+    assert all(len({c.motion.fps for c in g}) == 1 for g in found) and 3 <= len(found) < 9
 
 
 def test_unlabelled_bodies_near_the_ground_may_touch(character: Character, squat: Clip) -> None:

@@ -146,7 +146,7 @@ def trained(character: Character, tiny: TrackerSettings, tmp_path: Path) -> Path
 
 def test_the_command_writes_the_average(character: Character, trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new, old, both = trained / "new", trained / "old" / "actor.safetensors", trained / "both"
-    assert main(["average-trackers", str(new), str(old), "-o", str(both), "--weights", "4", "1", "--json"]) == 0
+    assert main(["train-tracker", "average", str(new), str(old), "-o", str(both), "--weights", "4", "1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["share"] for row in told["shares"]] == pytest.approx([0.8, 0.2])
     parts = [load_actor(file, character) for file in (new / "actor.safetensors", old)]
@@ -165,10 +165,10 @@ def test_the_command_refuses_and_leaves_alone_what_is_there(trained: Path, capsy
         [new, "-o", str(trained / "one")],
         [new, str(trained / "none"), "-o", str(trained / "two")],
     ):
-        assert main(["average-trackers", *wrong]) == 2
+        assert main(["train-tracker", "average", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert (trained / "old" / "actor.safetensors").read_bytes() == before
     (trained / "new" / "critic.safetensors").write_bytes(b"no value function")
-    assert main(["average-trackers", new, old, "-o", str(trained / "three")]) == 2
+    assert main(["train-tracker", "average", new, old, "-o", str(trained / "three")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (trained / "three").exists()

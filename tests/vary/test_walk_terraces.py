@@ -51,7 +51,7 @@ def test_a_walk_over_terraces_stands_on_them(character: Character, flat_walk: Cl
     clip, quality = vary(flat_walk, Variation(terraces=((0.3, step), (0.8, step))), character, "terraced")
     heights = torch.unique((clip.terrain.heights * 1000).round()) / 1000
     torch.testing.assert_close(heights, torch.tensor(sorted([0.0, step, 2 * step])), atol=2e-3, rtol=0)
-    assert not quality.faults() and quality.gap < 1 and quality.penetration < 2
+    assert not quality.faults() and quality["gap"] < 1 and quality["penetration"] < 2
     rose = float(clip.motion.root_pos[-1, 2] - clip.motion.root_pos[0, 2])
     was = float(flat_walk.motion.root_pos[-1, 2] - flat_walk.motion.root_pos[0, 2])
     assert rose - was == pytest.approx(2 * step, abs=0.05)

@@ -1,7 +1,6 @@
 """Skills made by rule where motion capture is missing: scripts of contacts, fitted to the laws of mechanics."""
 
 from parc.author.author_clips import SKILLS, Authored, MakeSettings, author, fixed_scripts, random_scripts
-from parc.author.authored_quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.script_to_draft import Draft, draft
 from parc.author.skill_script import Grip, Key, Script, Step, Via
 from parc.author.skills.climb import Climb, climb
@@ -10,9 +9,10 @@ from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
 from parc.author.skills.run_jump import RunJump, run_jump
 from parc.author.skills.vault import Vault, vault
 from parc.author.solve_motions import Solve, SolveSettings
+from parc.quality.limit_profiles import AuthoredLimits
 
 __all__ = [
-    "SKILLS", "Authored", "AuthoredLimits", "AuthoredQuality", "Climb", "Descend", "Draft", "ForwardJump", "Grip",
+    "SKILLS", "Authored", "AuthoredLimits", "Climb", "Descend", "Draft", "ForwardJump", "Grip",
     "JumpStyle", "Key", "MakeSettings", "RunJump", "Script", "Solve", "SolveSettings", "Step", "Vault", "Via", "author",
-    "climb", "descend", "draft", "fixed_scripts", "forward_jump", "measure_authored", "random_scripts", "run_jump", "vault",
+    "climb", "descend", "draft", "fixed_scripts", "forward_jump", "random_scripts", "run_jump", "vault",
 ]  # fmt: skip

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from parc.author.authored_quality import AuthoredLimits, AuthoredQuality, measure_authored
 from parc.author.script_to_draft import draft
 from parc.author.skill_script import Script
 from parc.author.skills.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
@@ -27,6 +26,9 @@ from parc.errors import SettingsError
 from parc.fit.held_parts import Side
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.motion.motion import Motion
+from parc.quality.limit_check import ClipQuality
+from parc.quality.limit_profiles import AuthoredLimits
+from parc.quality.measure_clip import measure_authored
 
 SKILLS = (
     "climb", "climb_down", "hang_drop", "step_down", "jump_down", "jump_up", "gap_jump", "vault", "run_jump_climb",
@@ -53,7 +55,7 @@ class Authored:
     """A clip, and how good it is."""
 
     clip: Clip
-    quality: AuthoredQuality
+    quality: ClipQuality
     faults: tuple[str, ...]
     """empty: worth keeping"""
 

@@ -16,6 +16,8 @@ def _around(centre: Vector, half: Vector) -> Bounds:
 
 @dataclass(frozen=True)
 class Sphere:
+    """A ball fixed to a body."""
+
     centre: Vector
     radius: float
     density: float
@@ -36,6 +38,8 @@ class Sphere:
 
 @dataclass(frozen=True)
 class Capsule:
+    """A cylinder with round ends, fixed to a body."""
+
     start: Vector
     end: Vector
     radius: float
@@ -63,6 +67,8 @@ class Capsule:
 
 @dataclass(frozen=True)
 class Box:
+    """A cuboid fixed to a body."""
+
     centre: Vector
     half: Vector
     density: float

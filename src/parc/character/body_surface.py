@@ -19,6 +19,8 @@ from parc.character.kinematics import BodyPose
 
 
 class Surface(NamedTuple):
+    """Points on the surface of all bodies of a character."""
+
     points: Tensor
     """[P, 3] in the frame of its body, ordered by body"""
     body: Tensor
@@ -33,6 +35,7 @@ class Surface(NamedTuple):
 
 @cache  # captured graphs read these tensors, so none may be dropped
 def surface_points(character: Character, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Surface:
+    """The points by which a body's distance to terrain is measured, made once for each character and device."""
     clouds = [_body_points(body) for body in character.bodies]
     counts = [len(c) for c in clouds]
     starts = np.cumsum([0, *counts[:-1]])

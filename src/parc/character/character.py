@@ -8,14 +8,14 @@ A joint has `axes`: none is fixed, one is a hinge (its coordinate is an angle), 
 three is a ball (its coordinates are an exponential map in the parent frame, `axes` being x, y, z).
 """
 
-import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from parc.character.body_shape import Shape
 from parc.errors import CharacterError
+from parc.run.hashing import hash_text
 
 Vector = tuple[float, float, float]
 BALL_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -62,6 +62,8 @@ class Joint:
 
 @dataclass(frozen=True)
 class Body:
+    """A rigid part of a character and the joint by which it hangs on its parent."""
+
     name: str
     parent: int
     """index of the parent body, -1 for the root"""
@@ -76,6 +78,8 @@ class Body:
 
 @dataclass(frozen=True)
 class Character:
+    """A tree of bodies with joints, shapes and masses; parents come before their children."""
+
     name: str
     bodies: tuple[Body, ...]
     mirror_of: tuple[int, ...] | None = field(default=None)
@@ -171,13 +175,10 @@ class Character:
     def fingerprint(self) -> str:
         """Hash of the kinematic structure; data and weights made for another one are refused."""
         structure = [(b.name, b.parent, _plain(b.offset), [_plain(a) for a in b.joint.axes]) for b in self.bodies]
-        return hashlib.sha256(json.dumps(structure).encode()).hexdigest()[:16]
+        return hash_text(json.dumps(structure))[:16]
 
     def index(self, name: str) -> int:
         try:
             return self.names.index(name)
         except ValueError:
             raise CharacterError(f"no body '{name}' in character '{self.name}'; it has {', '.join(self.names)}") from None
-
-    def to_dict(self) -> dict:
-        return asdict(self)

@@ -146,6 +146,7 @@ def _with_left_twin(right: list[Body], first: int) -> list[Body]:
 
 @cache
 def humanoid() -> Character:
+    """The paper's character: 15 bodies, 28 degrees of freedom, about as heavy as a person."""
     trunk = _trunk()
     arms = _with_left_twin(_arm(), first=len(trunk))
     legs = _with_left_twin(_leg(), first=len(trunk) + len(arms))

@@ -13,6 +13,8 @@ from parc.character.kinematics import BodyPose
 
 
 class Inertia(NamedTuple):
+    """Masses of all bodies and where they sit."""
+
     mass: Tensor
     """[B] kg"""
     centre: Tensor
@@ -21,6 +23,7 @@ class Inertia(NamedTuple):
 
 @cache  # captured graphs read these tensors, so none may be dropped
 def inertia(character: Character, device: torch.device | str = "cpu") -> Inertia:
+    """From the bodies' shapes and densities."""
     masses, centres = [], []
     for body in character.bodies:
         mass = sum(s.mass for s in body.shapes)

@@ -67,6 +67,8 @@ class FrameMap:
 
 @dataclass(frozen=True)
 class MjcfCharacter:
+    """A character that was read from MJCF, and how its frames lie in MuJoCo's."""
+
     character: Character
     frames: FrameMap
     notes: tuple[str, ...]

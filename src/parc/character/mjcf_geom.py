@@ -47,6 +47,7 @@ def body_shapes(
 
 
 def body_name(model: mujoco.MjModel, body: int) -> str:
+    """Of a body of a MuJoCo model, also of one without a name."""
     return model.body(body).name or f"body{body}"
 
 

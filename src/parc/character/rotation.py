@@ -23,6 +23,7 @@ def identity(shape: tuple[int, ...] = (), **kwargs) -> Tensor:
 
 
 def normalize(q: Tensor) -> Tensor:
+    """Quaternions of length 1."""
     return q / q.norm(dim=-1, keepdim=True).clamp_min(1e-12)
 
 
@@ -132,11 +133,15 @@ def from_matrix(m: Tensor) -> Tensor:
 
 def matrix_multiply(a: Tensor, b: Tensor) -> Tensor:
     """Product of 3x3 blocks, column by row: full precision whatever the matmul settings (TF32, autocast) are."""
+    if torch.compiler.is_exporting():  # one node of a graph instead of eleven
+        return a @ b
     return a[..., :, 0:1] * b[..., 0:1, :] + a[..., :, 1:2] * b[..., 1:2, :] + a[..., :, 2:3] * b[..., 2:3, :]
 
 
 def matrix_rotate(m: Tensor, v: Tensor) -> Tensor:
     """Matrix [..., 3, 3] times vector [..., 3]."""
+    if torch.compiler.is_exporting():
+        return (m @ v.unsqueeze(-1)).squeeze(-1)
     return m[..., 0] * v[..., 0:1] + m[..., 1] * v[..., 1:2] + m[..., 2] * v[..., 2:3]
 
 

@@ -1,12 +1,16 @@
 """`parc dataset author`: clips of skills that motion capture lacks, made by rule."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
+from parc.author import SKILLS, MakeSettings, author, fixed_scripts, random_scripts
+from parc.character import humanoid
 from parc.cli.base_command import Command, new_names, progress
+from parc.dataset import DatasetWriter
+from parc.errors import DatasetError, SettingsError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,42 +23,32 @@ class Author(Command):
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder, new or to be added to"""
-    skills: tuple[str, ...] = ()
+    skill: tuple[str, ...] = ()
     """of climb, climb_down, hang_drop, step_down, jump_down, jump_up, gap_jump, vault, run_jump_climb; by default all of these in
     turn. And of leap_climb and run_up_climb: ledges of 1.7 to 2.1 m, from both feet and from one"""
     count: int = 20
     """clips to make"""
     fixed: bool = False
     """make the fixed set of plain heights instead, by which the rules are judged"""
-    iterations: int = 0
-    """steps of the fit; 0 is the usual number"""
     all: bool = False
     """keep also clips that break a rule of quality"""
     resume: bool = False
     """make only clips that the folder has not: after a stop, or with a larger count"""
+    settings: Annotated[MakeSettings, tyro.conf.arg(name="")] = field(default_factory=MakeSettings)
 
     def run(self) -> dict[str, Any]:
-        from dataclasses import replace
-
-        from parc.author import SKILLS, MakeSettings, author, fixed_scripts, random_scripts
-        from parc.character import humanoid
-        from parc.dataset import DatasetWriter
-        from parc.errors import DatasetError, SettingsError
-
-        if self.count < 1 or self.iterations < 0:
-            raise SettingsError(f"{self.count} clips of {self.iterations} iterations were asked for, expected at least 1 clip")
-        settings = MakeSettings()
-        if self.iterations:
-            settings = replace(settings, solve=replace(settings.solve, iterations=self.iterations))
-        skills = self.skills or SKILLS
+        if self.count < 1:
+            raise SettingsError(f"{self.count} clips were asked for, expected at least 1")
+        skills = self.skill or SKILLS
         scripts = fixed_scripts(skills) if self.fixed else random_scripts(self.count, self.seed, skills)
-        character, rows = humanoid(), []
+        character = humanoid()
+        rows: list[dict[str, Any]] = []
         otherwise = "choose another folder with -o" + ("" if self.fixed else " or other clips with --seed")
         with DatasetWriter(self.out, character) as writer:
             names = new_names([script.name for script in scripts], writer, self.resume, otherwise)
             missing = [script for script in scripts if script.name in names]
             with progress(len(missing), "authoring") as bar:
-                for made in author(missing, character, settings, self.torch_device, self.seed):
+                for made in author(missing, character, self.settings, self.torch_device, self.seed):
                     kept = self.all or not made.faults
                     if kept:
                         writer.append([made.clip])
@@ -65,7 +59,7 @@ class Author(Command):
                             "seconds": made.clip.motion.duration,
                             "kept": kept,
                             "faults": list(made.faults),
-                            **asdict(made.quality),
+                            **made.quality.named,
                         }
                     )
                     bar.update()

@@ -5,6 +5,7 @@ result as plain data; `show` prints it for a person. With --json the result is o
 """
 
 import json
+import logging
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -15,6 +16,8 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Command(ABC):
+    """Options of every command, and how its result is told."""
+
     seed: int = 0
     """same seed, same result"""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -31,8 +34,14 @@ class Command(ABC):
         if self.device == "cuda":
             _ = self.torch_device
 
+    @classmethod
+    def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
+        """Fields whose default is another with this `--preset` and `--device`."""
+        return {}
+
     @abstractmethod
-    def run(self) -> dict[str, Any]: ...
+    def run(self) -> dict[str, Any]:
+        """Do the work; the result as plain data."""
 
     def show(self, result: dict[str, Any]) -> None:
         """Print the result for a person; aligned pairs unless a command has something better."""
@@ -42,6 +51,7 @@ class Command(ABC):
 
     @property
     def torch_device(self) -> str:
+        """Where torch computes."""
         from parc.run.choose_device import choose_device
 
         return choose_device(self.device)
@@ -59,20 +69,32 @@ def use_threads(count: int) -> None:
         torch.set_num_threads(count)
 
 
+def log_to_stderr() -> None:
+    """Show the messages of a long job, with the time of each."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+
+
 def print_json(result: dict[str, Any]) -> None:
+    """The result as one line of JSON, the last of stdout."""
     sys.stdout.flush()
     print(json.dumps(_plain(result)))
 
 
-def progress(total: int | None, what: str):
-    """A progress bar on a terminal, a line every half minute elsewhere."""
+def progress(total: int | None, what: str, unit: str = "") -> Any:
+    """A progress bar with an estimate of what is left on a terminal, a line every half minute elsewhere; on stderr."""
     if not sys.stderr.isatty():
         from parc.cli.progress_lines import ProgressLines
 
-        return ProgressLines(total, what)
+        return ProgressLines(total, what, unit=unit)
     from tqdm import tqdm
 
-    return tqdm(total=total, desc=what, unit="", file=sys.stderr)
+    return tqdm(total=total, desc=what, unit=unit, file=sys.stderr)
+
+
+def advance(bar: Any, done: int, total: int) -> None:
+    """Set a progress bar to `done` of `total`."""
+    bar.total = total
+    bar.update(done - bar.n)
 
 
 def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:

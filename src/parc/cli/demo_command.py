@@ -2,16 +2,22 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
+import torch
 import tyro
 
+from parc.author.procedural_walk import stroll
+from parc.character import humanoid
 from parc.cli.base_command import Command, progress
-
-if TYPE_CHECKING:
-    from parc.dataset import Clip
-    from parc.path import NavigationGraph
-    from parc.terrain import Terrain
+from parc.dataset import Clip, Dataset, DatasetWriter
+from parc.metrics import UNITS, measure_clips
+from parc.path import NavigationGraph, plan_path, plan_random_path
+from parc.render import draw_clip, draw_navigation, filmstrip
+from parc.report import Report
+from parc.run.atomic_files import write_bytes_atomically
+from parc.terrain import RandomBoxes, Terrain, random_boxes, save_terrain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,16 +30,6 @@ class Demo(Command):
     """also write the pictures of the documentation into this folder"""
 
     def run(self) -> dict[str, Any]:
-        import numpy as np
-
-        from parc.author.procedural_walk import stroll
-        from parc.character import humanoid
-        from parc.dataset import Dataset, DatasetWriter
-        from parc.metrics import measure_clips
-        from parc.path import NavigationGraph, plan_path, plan_random_path
-        from parc.run.atomic_files import write_bytes_atomically
-        from parc.terrain import RandomBoxes, random_boxes, save_terrain
-
         self.out.mkdir(parents=True, exist_ok=True)
         character = humanoid()
         with progress(4, "demo") as bar:
@@ -57,11 +53,6 @@ class Demo(Command):
         return {"report": str(report), "clips": clips, "path_m": route.length, **metrics}
 
     def _report(self, boxes: "Terrain", graph: "NavigationGraph", route, walk: "Clip", metrics: dict[str, float]) -> str:
-        from parc.character import humanoid
-        from parc.metrics import UNITS
-        from parc.render import draw_clip, draw_navigation, filmstrip
-        from parc.report import Report
-
         navigation = draw_navigation(boxes, graph.edges, graph.is_jump, route)
         ghosts = draw_clip(walk, humanoid())
         if self.pictures:
@@ -81,9 +72,6 @@ class Demo(Command):
 
 def _walkable_ground() -> "Terrain":
     """Low steps, a bump and a landing: heights that a foot can reach."""
-    import torch
-
-    from parc.terrain import Terrain
 
     heights = torch.zeros(26, 10)
     for step in range(4):

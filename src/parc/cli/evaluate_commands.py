@@ -3,20 +3,27 @@
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
+from parc.character import Character, humanoid
 from parc.cli.base_command import use_threads
 from parc.cli.set_options import SetOptions
-
-if TYPE_CHECKING:
-    from parc.character import Character
-    from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator
-    from parc.evaluate.models_under_test import Contender, ModelsUnderTest
-    from parc.evaluate.terrain_families import Family
+from parc.correct.select_candidates import SelectSettings
+from parc.dataset.clip_reading import read_clips
+from parc.errors import DatasetError, SettingsError
+from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator, check_models, dataset_figures, describe
+from parc.evaluate.generator_measurement import GeneratorTest
+from parc.evaluate.models_under_test import Contender, ModelsUnderTest, find_contenders
+from parc.evaluate.terrain_families import Family
+from parc.evaluate.terrain_sets import set_title
+from parc.evaluate.tracker_measurement import TrackerTest
+from parc.generate.rollout.path_rollout import RolloutSettings
+from parc.report.evaluation_page import write_evaluation
+from parc.run.work_items import workers_at
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
 _GAIT_COLUMNS = ("stance_knee", "cadence", "walk_r", "human_n")
@@ -33,26 +40,15 @@ class _Evaluation(SetOptions):
     """folders of `parc loop`, or models (.safetensors, or folders of a training); the models in the box if none is given"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """folder for results, where a stopped evaluation goes on; RUN/evaluation, or out/evaluation, if not given"""
-    quick: bool = False
-    """10 terrains of each family x 4 motions, 10 s: minutes on a CPU"""
-    terrains: int | None = None
-    """of each family (100)"""
-    candidates: int | None = None
-    """motions on each terrain (32)"""
-    limit: tuple[float, ...] | None = None
-    """s, one or more time limits (10 20); motions are selected under the first"""
-    sampler: Literal["default", "paper"] = "default"
-    """paper: windows as the network gives them, s = 0.65, a target 2.8 m ahead, no repair of feet, no gravity, no overlapping
-    windows, and the best motion of a terrain by the paper's heuristic. What is sampled, and in how many steps, is the generator's
-    own and is told with its numbers: one of train-generator --preset paper is a DDPM, the one in the box a few-step flow"""
-    blend: float | None = None
-    """constant blending coefficient s; if not given annealed from 1 to 0, or 0.65 with the paper's sampler"""
-    choices: int = 1
-    """candidates sampled for each window, the best of which is kept"""
-    trials: int | None = None
-    """runs of a tracker from a motion's first frame (4), the first of which without noise"""
-    episodes: int | None = None
-    """runs of a tracker from random frames of a motion (32; the paper: 2048)"""
+    preset: Literal["default", "quick", "paper", "paper-quick"] = "default"
+    """quick: 10 terrains of each family x 4 motions, 10 s: minutes on a CPU. paper: windows as the network gives them, s = 0.65,
+    a target 2.8 m ahead, no repair of feet, no gravity, no overlapping windows, and the best motion of a terrain by the paper's
+    heuristic; what is sampled, and in how many steps, is the generator's own and is told with its numbers: one of train-generator
+    --preset paper is a DDPM, the one in the box a few-step flow. paper-quick: both"""
+    terrains: int = EvaluationSettings.terrains
+    """of each family"""
+    generator: GeneratorTest = field(default_factory=lambda: EvaluationSettings().generator)
+    tracker: TrackerTest = field(default_factory=TrackerTest)
     threads: int = 0
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None
@@ -64,11 +60,6 @@ class _Evaluation(SetOptions):
         return ("walks",)
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.evaluate.evaluation_job import Evaluator, check_models
-        from parc.evaluate.models_under_test import find_contenders
-        from parc.run.work_items import workers_at
-
         use_threads(self.threads)
         character, settings = humanoid(), self._settings()
         models = find_contenders(self.sources)
@@ -91,37 +82,26 @@ class _Evaluation(SetOptions):
     def _uses_the_set(self) -> bool:
         return True
 
-    def _settings(self) -> "EvaluationSettings":
-        from parc.correct.select_candidates import SelectSettings
-        from parc.evaluate.evaluation_job import EvaluationSettings
-        from parc.generate.model.blended_denoising import Blend
-        from parc.generate.rollout.path_rollout import RolloutSettings
+    @classmethod
+    def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
+        """How much, and by which sampler."""
+        usual = EvaluationSettings.quick() if "quick" in preset else EvaluationSettings()
+        test = usual.generator
+        if "paper" in preset:
+            test = replace(test, rollout=RolloutSettings.paper(), select=SelectSettings.paper())
+        return {"terrains": usual.terrains, "generator": test, "tracker": usual.tracker}
 
-        start = EvaluationSettings.quick() if self.quick else EvaluationSettings()
-        limits = self.limit or start.generator.limits
-        is_paper = self.sampler == "paper"
-        rollout = RolloutSettings.paper() if is_paper else start.generator.rollout
-        blend = rollout.blend if self.blend is None else Blend.constant(self.blend)
-        generator = replace(
-            start.generator,
-            candidates=start.generator.candidates if self.candidates is None else self.candidates,
-            limits=tuple(limits),
-            select=SelectSettings.paper() if is_paper else start.generator.select,
-            seed=self.seed + 1,
-        )
-        rollout = replace(rollout, seconds=max(limits), choices=self.choices, blend=blend)
-        tracker = replace(
-            start.tracker,
-            trials=start.tracker.trials if self.trials is None else self.trials,
-            episodes=start.tracker.episodes if self.episodes is None else self.episodes,
-            seed=self.seed + 1,
-        )
-        return replace(
-            start,
-            terrains=start.terrains if self.terrains is None else self.terrains,
-            choice=self.choice(),
-            generator=replace(generator, rollout=rollout),
-            tracker=tracker,
+    def _settings(self) -> EvaluationSettings:
+        """Motions last as long as the longest limit."""
+        test = self.generator
+        if not test.limits:
+            raise SettingsError("no time limit is given, expected --generator.limits 10 20, as an example")
+        rollout = replace(test.rollout, seconds=max(test.limits))
+        return EvaluationSettings(
+            self.terrains,
+            self.choice(),
+            replace(test, rollout=rollout, seed=self.seed + 1),
+            replace(self.tracker, seed=self.seed + 1),
         )
 
 
@@ -139,9 +119,6 @@ class Evaluate(_Evaluation):
     """the sweep of Table 3, for the last generator"""
 
     def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
-        from parc.evaluate.evaluation_job import dataset_figures, describe
-        from parc.report.evaluation_page import write_evaluation
-
         data, source = _clips(self.dataset, character), self.dataset
         result = describe(models, evaluator)
         result["generators"] = [evaluator.generator_row(c) for c in models.generators]
@@ -198,8 +175,6 @@ class EvaluateTracker(_Evaluation):
         return self.dataset is None
 
     def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
-        from parc.errors import SettingsError
-
         if not models.trackers:
             raise SettingsError(
                 "there is no tracker among the models given; expected an actor.safetensors of `parc train-tracker`"
@@ -234,7 +209,6 @@ class EvaluateBlending(_Evaluation):
 
 def _check_generators(models: "ModelsUnderTest") -> None:
     """That the one measured is not the one in the box under the name of a tracker."""
-    from parc.errors import SettingsError
 
     if all(c.lent for c in models.generators):
         raise SettingsError(
@@ -244,7 +218,6 @@ def _check_generators(models: "ModelsUnderTest") -> None:
 
 def _check_folder(out: Path) -> None:
     """That results can be written, before hours of measuring and not after."""
-    from parc.errors import SettingsError
 
     there = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
     if not there.is_dir():
@@ -258,9 +231,6 @@ def _tell(what: str) -> None:
 
 
 def _clips(source: Path | None, character: "Character") -> list:
-    from parc.dataset.clip_reading import read_clips
-    from parc.errors import DatasetError
-
     if source is None:
         return []
     if not source.exists():
@@ -314,8 +284,6 @@ def _indented(row: dict[str, Any], *kinds: str) -> list[tuple[str, dict[str, Any
 
 
 def _set_line(result: dict[str, Any]) -> str:
-    from parc.evaluate.terrain_sets import set_title
-
     return set_title(result["test_set"])
 
 

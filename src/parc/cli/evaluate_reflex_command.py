@@ -53,6 +53,7 @@ class EvaluateReflex(SetOptions):
     shard: int = 0
     """measure only groups of terrains shard, shard + shards, ..."""
     shards: int = 1
+    """number of calls that share the groups"""
     threads: int = 0
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None
@@ -62,9 +63,9 @@ class EvaluateReflex(SetOptions):
         from parc.character import humanoid
         from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
         from parc.evaluate.traverse_measurement import traverse_case
-        from parc.loop.ledger import hash_file
         from parc.models import shipped_generator, shipped_tracker
         from parc.plan import Models
+        from parc.run.hashing import hash_file
         from parc.run.work_items import workers_at
 
         use_threads(self.threads)

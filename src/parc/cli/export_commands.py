@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
 from parc.cli.base_command import Command
+from parc.errors import FormatError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,27 +48,59 @@ class ExportMjcf(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOnnx(Command):
-    """Write a trained actor as an ONNX file: observation in, action out; its metadata holds the physical contract."""
+    """Write the generator and the tracker as ONNX files with everything inside, for browsers, game engines and robots.
 
-    actor: Annotated[Path, tyro.conf.Positional]
-    """trained actor (.safetensors), see `parc train-tracker`"""
+    The folder gets generator.onnx (two past frames, terrain, target -> 13 frames), tracker.onnx (state, reference, terrain ->
+    motor targets), humanoid.xml (MJCF) and facts.json (names, orders, rates). See docs/onnx.md.
+    """
+
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """.onnx file to write"""
+    """folder to write; with --plain-actor an .onnx file"""
+    generator: Path | None = None
+    """generator (.safetensors); the one in the box if not given"""
+    tracker: Path | None = None
+    """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
+    precision: Literal["fp32", "fp16", "int8"] = "fp32"
+    """of the weights; inputs and outputs are always float32"""
+    steps: int | None = None
+    """denoising steps of a window; as trained if not given"""
+    repair: bool = True
+    """repair each window: gravity, planted feet, walls"""
+    cell: float = 0.4
+    """m, side of a terrain cell"""
+    plain_actor: bool = False
+    """only the tracker's network, observation in and action out, as one .onnx file"""
 
     def run(self) -> dict[str, Any]:
-        _check_suffix(self.out, ".onnx")
+        if self.plain_actor:
+            _check_suffix(self.out, ".onnx")
+        elif self.out.suffix or self.out.is_file():
+            raise FormatError(f"'{self.out}' is a file, expected a folder; --plain-actor writes a single .onnx file")
         from parc.character import humanoid
-        from parc.track.export.onnx_export import export_onnx
+        from parc.models import shipped_generator, shipped_tracker
+        from parc.track.export.onnx_export import export_graph
+        from parc.track.export.tracker_graph import ActorGraph
         from parc.track.learn.policy import load_actor
 
-        trained = load_actor(self.actor, humanoid())
-        export_onnx(trained, self.out)
-        observation, action = trained.actor.normalizer.mean.numel(), trained.character.num_dof
-        return {"out": str(self.out), "observation": observation, "action": action, "bytes": self.out.stat().st_size}
+        trained = load_actor(self.tracker or shipped_tracker(), humanoid())
+        if self.plain_actor:
+            graph = ActorGraph(trained)
+            export_graph(graph, self.out, graph.description(), self.precision)
+            return {"out": str(self.out), **graph.sizes, "bytes": self.out.stat().st_size}
+
+        from parc.generate.model.motion_generator import Generator
+        from parc.generate.rollout.path_rollout import RolloutSettings
+        from parc.plan.reflex import ReflexSettings
+        from parc.plan.reflex_export import export_reflex
+
+        generator = Generator.load(self.generator or shipped_generator(), humanoid())
+        rollout = RolloutSettings(
+            keep=generator.settings.future, overlap=0, steps=self.steps, lock_feet=self.repair, fall=self.repair
+        )
+        files = export_reflex(generator, trained, self.out, ReflexSettings(rollout=rollout), self.precision, self.cell)
+        return {"out": str(self.out), "bytes": {file.name: file.stat().st_size for file in files.values()}}
 
 
 def _check_suffix(path: Path, suffix: str) -> None:
-    from parc.errors import FormatError
-
     if path.suffix.lower() != suffix:
         raise FormatError(f"'{path.name}' should end in {suffix}")

@@ -1,12 +1,18 @@
 """`parc dataset hasten`: slow passages of every clip played faster."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.base_command import Command, new_names
+from parc.character import humanoid
+from parc.cli.base_command import Command, new_names, progress
+from parc.dataset import DatasetWriter
+from parc.dataset.clip_edits import hasten, hastened_name
+from parc.dataset.clip_reading import read_clips
+from parc.errors import DatasetError
+from parc.motion.hasten_motion import HastenSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,29 +26,23 @@ class Hasten(Command):
     """data set or folder of motion files"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder, new or to be added to"""
-    speed: float = 1.2
-    """m/s, what slow passages come to"""
-    fastest: float = 2.0
-    """highest rate"""
     resume: bool = False
     """leave alone what the folder already has"""
+    settings: Annotated[HastenSettings, tyro.conf.arg(name="")] = field(default_factory=HastenSettings)
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.dataset import DatasetWriter
-        from parc.dataset.clip_edits import hasten, hastened_name
-        from parc.dataset.clip_reading import read_clips
-        from parc.errors import DatasetError
-        from parc.motion.hasten_motion import HastenSettings
-
-        character, settings = humanoid(), HastenSettings(speed=self.speed, fastest=self.fastest)
+        character = humanoid()
         clips = read_clips(self.dataset, character)
         if not clips:
             raise DatasetError(f"{self.dataset} has no clips to hasten")
         with DatasetWriter(self.out, character) as writer:
             names = new_names([hastened_name(clip) for clip in clips], writer, self.resume, "choose another folder with -o")
             clips = [clip for clip in clips if hastened_name(clip) in names]
-            quick = [hasten(clip, character, settings) for clip in clips]
+            quick = []
+            with progress(len(clips), "hastening") as bar:
+                for clip in clips:
+                    quick.append(hasten(clip, character, self.settings))
+                    bar.update()
             writer.append(quick)
         return {
             "out": str(self.out),

@@ -1,16 +1,30 @@
 """`parc loop`, `parc status`."""
 
 import contextlib
-import logging
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import torch
 import tyro
 
-from parc.cli.base_command import Command
+from parc.character import humanoid
+from parc.cli.base_command import Command, log_to_stderr, progress
+from parc.errors import SettingsError
+from parc.loop import LoopError, Machines, RunSources, preset, run_loop
+from parc.loop.initial_models import prepare
+from parc.loop.ledger import next_old, working_process
+from parc.loop.loop_report import gather_report
+from parc.loop.run_iterations import RUN, find_obstacle
+from parc.loop.run_outline import outline
+from parc.loop.run_progress import read_progress, read_run
+from parc.loop.time_budget import scaled, within
+from parc.report.loop_figure import loop_figure
+from parc.report.loop_page import write_loop_report
+from parc.run.atomic_files import write_bytes_atomically
+from parc.run.metrics_export import Mirror, Target, TensorBoardTarget, WandbTarget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +56,10 @@ class Loop(Command):
     variations: int | None = None
     """spatial variations of each clip of the starting set, recorded before iteration 1; 0: none. The paper has 50; as the run was
     begun, or the preset's (50 with paper, else none), if not given"""
-    no_physics_correction: bool = False
-    """the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among candidates, and
-    nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no guard"""
+    physics_correction: bool = True
+    """without it, the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among
+    candidates, and nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no
+    guard"""
     kinematic_only: bool = False
     """generated clips join the data set after kinematic correction; nothing is tracked"""
     cluster: str | None = None
@@ -62,14 +77,6 @@ class Loop(Command):
     """same seed, same result; as the run was begun, or 0, if not given"""
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.loop import Machines, RunSources, run_loop
-        from parc.loop.initial_models import prepare
-        from parc.loop.ledger import next_old
-        from parc.loop.run_iterations import find_obstacle
-        from parc.loop.run_outline import outline
-        from parc.report.loop_page import write_loop_report
-
         settings, given = self._settings()
         sources = RunSources(*(getattr(self, name) or given.get(name) for name in ("dataset", "generator", "tracker")))
         character = humanoid()
@@ -81,7 +88,7 @@ class Loop(Command):
                 {} if obstacle is None else {"refused": obstacle.told, "moves": obstacle.moves, "to": str(next_old(self.folder))}
             )
             return {"preset": settings.name, **outline(settings, sources), **moves}
-        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+        log_to_stderr()
         began = time.monotonic()
         with contextlib.redirect_stdout(sys.stderr):
             result = run_loop(
@@ -117,19 +124,12 @@ class Loop(Command):
         print(f"about {_duration(result['seconds'])} in all on the machine the preset is meant for; nothing was written")
 
     def _processes(self) -> int:
-        import torch
-
         if self.processes is not None:
             return self.processes
         return max(1, torch.cuda.device_count()) if self.torch_device == "cuda" else 1
 
     def _settings(self) -> tuple[Any, dict[str, Path]]:
         """What was asked for, the rest as the run in the folder was begun."""
-        from parc.errors import SettingsError
-        from parc.loop import preset
-        from parc.loop.run_iterations import RUN
-        from parc.loop.run_progress import read_run
-        from parc.loop.time_budget import scaled, within
 
         begun: dict[str, Any] = {}
         sources: dict[str, Path] = {}
@@ -137,7 +137,7 @@ class Loop(Command):
             run = read_run(self.folder)
             begun = run["settings"]
             sources = {name: Path(path) for name, path in run["sources"].items() if path}
-        if self.no_physics_correction and self.kinematic_only:
+        if not self.physics_correction and self.kinematic_only:
             raise SettingsError("--no-physics-correction leaves out the kinematic correction too: give it or --kinematic-only")
         wanted = self._wanted_variations(begun)
         settings = preset(self.preset or begun.get("name", "quick")).with_variations(wanted)
@@ -148,14 +148,14 @@ class Loop(Command):
         if minutes is not None:
             settings = within(settings, minutes)
         settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
-        untracked, kinematic = self.no_physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
+        untracked, kinematic = not self.physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
         return (
             replace(
                 settings,
                 iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
                 seed=begun.get("seed", 0) if self.seed is None else self.seed,
                 physics_correction=begun.get("physics_correction", True) and not untracked,
-                kinematic_correction=not self.no_physics_correction and (self.kinematic_only or kinematic),
+                kinematic_correction=self.physics_correction and (self.kinematic_only or kinematic),
                 shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
                 shipped_motions=settings.shipped_motions and self.shipped is not False,
             ),
@@ -164,7 +164,6 @@ class Loop(Command):
 
     def _wanted_variations(self, begun: dict[str, Any]) -> int | None:
         """Of each clip; None: the preset's."""
-        from parc.errors import SettingsError
 
         if self.variations is not None and self.variations < 0:
             raise SettingsError(f"{self.variations} variations of each clip were asked for, expected 0 or more")
@@ -175,30 +174,53 @@ class Loop(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Status(Command):
-    """Where a run of `parc loop` is, and when it will end."""
+    """Where a run of `parc loop` is, and when it will end; its numbers in TensorBoard or Weights & Biases, if asked for."""
 
     folder: Annotated[Path, tyro.conf.Positional]
-    """of the run"""
+    """of the run; for --tensorboard and --wandb any folder with metrics.jsonl below it, such as one training"""
     figure: Path | None = None
     """also draw the loop with the numbers of its last finished iteration (.svg)"""
+    tensorboard: Path | None = None
+    """copy the metrics to a folder for TensorBoard; `tensorboard --logdir FOLDER` shows them"""
+    wandb: str | None = None
+    """copy the metrics to a project of Weights & Biases"""
+    follow: bool = False
+    """go on copying until the run ends or Ctrl-C"""
 
     def run(self) -> dict[str, Any]:
-        from dataclasses import asdict
-
-        from parc.loop.run_progress import read_progress
-
-        progress = read_progress(self.folder)
+        """Look, draw, copy."""
+        copied = self._copy() if self.tensorboard is not None or self.wandb is not None else {}
+        if copied and not (self.folder / RUN).is_file():
+            return copied
+        if self.follow and not copied:
+            raise SettingsError("nowhere to copy to; expected --tensorboard FOLDER, --wandb PROJECT, or both")
         if self.figure is not None:
             self._draw(self.figure)
-        return asdict(progress)
+        return asdict(read_progress(self.folder)) | copied
+
+    def _copy(self) -> dict[str, Any]:
+        """All metrics.jsonl below the folder."""
+        mirror = Mirror(self.folder, [])
+        targets: list[Target] = []
+        if self.tensorboard is not None:
+            targets.append(TensorBoardTarget(self.tensorboard))
+        if self.wandb is not None:
+            targets.append(WandbTarget(self.wandb, self.folder))
+        mirror.targets = targets
+        lines = 0
+        try:
+            with progress(None, "lines") as bar:
+                for count in mirror.follow(lambda: not self.follow or working_process(self.folder) is None):
+                    lines += count
+                    bar.update(count)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            for target in targets:
+                target.close()
+        return {"lines": lines, "tensorboard": self.tensorboard and str(self.tensorboard), "wandb": self.wandb}
 
     def _draw(self, file: Path) -> None:
-        from parc.errors import SettingsError
-        from parc.loop import LoopError
-        from parc.loop.loop_report import gather_report
-        from parc.report.loop_figure import loop_figure
-        from parc.run.atomic_files import write_bytes_atomically
-
         if file.suffix != ".svg":
             raise SettingsError(f"the figure is drawn as .svg, not as '{file.name}'")
         numbers = gather_report(self.folder)
@@ -207,6 +229,11 @@ class Status(Command):
         write_bytes_atomically(file, loop_figure(numbers).encode())
 
     def show(self, result: dict[str, Any]) -> None:
+        """In a few lines."""
+        if "lines" in result:
+            print(f"{result['lines']} lines of metrics copied")
+        if "state" not in result:
+            return
         where = f"iteration {result['iteration']} of {result['iterations']}" if result["iteration"] else "the starting set"
         if result["state"] == "finished":
             print(f"finished after {_duration(result['seconds_spent'])}; {result['clips_joined']} clips added")

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 
+from parc.character import humanoid
 from parc.cli.base_command import Command, number, progress
-
-if TYPE_CHECKING:
-    from parc.dataset import Clip
+from parc.dataset import Clip
+from parc.dataset.clip_reading import read_clips
+from parc.errors import DatasetError, ParcError
+from parc.metrics import UNITS, mean_of, measure_clips
+from parc.metrics.pooled_gait import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +26,6 @@ class Metrics(Command):
     """motion files (.motion .pkl .txt .bvh .npz), folders of them, data sets, or clips of data sets as FOLDER/NAME"""
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.dataset.clip_reading import read_clips
-        from parc.errors import DatasetError, ParcError
-        from parc.metrics import mean_of, measure_clips
-        from parc.metrics.pooled_gait import Pool
-
         if not self.clips:
             raise ParcError("no clip given: name at least one motion file or data set folder")
         character = humanoid()
@@ -55,8 +52,6 @@ class Metrics(Command):
         return {"clips": len(results), "mean": mean_of(results), **pooled, "each": each, "notes": notes}
 
     def show(self, result: dict[str, Any]) -> None:
-        from parc.metrics import UNITS
-
         rows = result.get("each", [])
         several = len({row["clip"] for row in rows}) < len(rows)
         for row in rows:

@@ -1,13 +1,18 @@
 """`parc path`: plan a route over a terrain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import tyro
 
 from parc.cli.base_command import Command
 from parc.cli.picture_file import check_picture, save_picture
+from parc.errors import PathError
+from parc.path import NavigationGraph, PlanSettings, plan_path, plan_random_path, save_path
+from parc.render import draw_navigation
+from parc.terrain import load_terrain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,27 +30,22 @@ class PlanPath(Command):
     picture: Path | None = None
     """write a picture of terrain, navigation graph and path (.png)"""
 
+    plan: Annotated[PlanSettings, tyro.conf.arg(name="")] = field(default_factory=PlanSettings)
+
     def run(self) -> dict[str, Any]:
-        import numpy as np
-
-        from parc.errors import PathError
-        from parc.path import NavigationGraph, plan_path, plan_random_path, save_path
-        from parc.terrain import load_terrain
-
+        """Plan."""
         check_picture(self.picture)
         terrain = load_terrain(self.terrain)
-        graph = NavigationGraph.of(terrain)
+        graph = NavigationGraph.of(terrain, self.plan.graph)
         if self.start and self.goal:
-            path = plan_path(terrain, _cell(self.start), _cell(self.goal), self.seed, graph=graph)
+            path = plan_path(terrain, read_cell(self.start), read_cell(self.goal), self.seed, self.plan, graph=graph)
         elif self.start or self.goal:
             raise PathError("give both --start and --goal, or neither")
         else:
-            path = plan_random_path(terrain, np.random.default_rng(self.seed), graph=graph)
+            path = plan_random_path(terrain, np.random.default_rng(self.seed), self.plan, graph=graph)
         if self.out:
             save_path(path, self.out)
         if self.picture:
-            from parc.render import draw_navigation
-
             save_picture(draw_navigation(terrain, graph.edges, graph.is_jump, path), self.picture)
         return {
             "length": path.length,
@@ -59,9 +59,8 @@ class PlanPath(Command):
         print(f"from ({first[0]:.1f}, {first[1]:.1f}, {first[2]:.1f}) to ({last[0]:.1f}, {last[1]:.1f}, {last[2]:.1f})")
 
 
-def _cell(text: str) -> tuple[int, int]:
-    from parc.errors import PathError
-
+def read_cell(text: str) -> tuple[int, int]:
+    """Row and column of "i,j"."""
     try:
         i, j = (int(part) for part in text.split(","))
     except ValueError:

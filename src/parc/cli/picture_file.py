@@ -22,6 +22,7 @@ def check_picture(path: Path | None, animated: bool = False) -> None:
 
 
 def save_picture(image: "Image", path: Path) -> None:
+    """Write it whole or not at all."""
     data = io.BytesIO()
     image.convert("RGB").save(data, STILLS[path.suffix.lower()])
     write_bytes_atomically(path, data.getvalue())

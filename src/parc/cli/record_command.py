@@ -1,12 +1,22 @@
 """`parc record`: physics-corrected clips of a data set."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
+from parc.character import humanoid
 from parc.cli.base_command import Command, progress, show_workers, use_threads
+from parc.dataset import Dataset
+from parc.dataset.clip_reading import read_clips
+from parc.dataset.dataset_store import INDEX, LOCK
+from parc.errors import DatasetError, SettingsError
+from parc.loop.stage_presets import StagePreset, stage_preset
+from parc.models import shipped_tracker
+from parc.record.record_clips import RecordSettings, record_dataset
+from parc.run.atomic_files import target_of
+from parc.run.work_items import workers_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,33 +30,28 @@ class Record(Command):
     """data set, or folder of motion files"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder for the recordings"""
-    policy: Path | None = None
+    tracker: Path | None = None
     """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     iteration: int = 1
     """PARC iteration the recordings belong to"""
-    preset: Literal["default", "paper"] = "default"
-    """paper: of every clip the earliest start that reaches its end, whatever it looks like, on its whole terrain"""
-    salvage: bool = True
-    """also keep stretches of 2 s and more of clips that were not tracked to their end; never with paper"""
-    mirrored: bool = True
-    """add a mirrored copy of each recording; never with paper"""
+    preset: StagePreset = "default"
+    """defaults of all settings. default: also stretches of 2 s and more of clips that were not tracked to their end; paper: of
+    every clip the earliest start that reaches its end, whatever it looks like, on its whole terrain; others: as that preset of
+    `parc loop`"""
     worlds: int = 0
     """simulated characters at once; 0: 4096 on a GPU, 256 on the CPU"""
     threads: int = 0
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None
     """record units of clips on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
+    settings: Annotated[RecordSettings, tyro.conf.arg(name="")] = field(default_factory=RecordSettings)
+
+    @classmethod
+    def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
+        """What the loop does."""
+        return {"settings": stage_preset(preset, True).record}
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.dataset import Dataset
-        from parc.dataset.clip_reading import read_clips
-        from parc.dataset.dataset_store import INDEX
-        from parc.errors import SettingsError
-        from parc.models import shipped_tracker
-        from parc.record.record_clips import RecordSettings, record_dataset
-        from parc.run.work_items import workers_at
-
         if min(self.iteration, self.worlds, self.threads) < 0:
             asked = f"iteration {self.iteration}, {self.worlds} worlds and {self.threads} threads"
             raise SettingsError(f"{asked} were asked for, expected no number below 0")
@@ -55,19 +60,14 @@ class Record(Command):
         character = humanoid()
         is_dataset = (self.clips / INDEX).is_file()
         source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
-        settings = RecordSettings.paper() if self.preset == "paper" else RecordSettings()
-        salvage = settings.stretch.salvage and self.salvage
-        settings = replace(
-            settings, mirrored=settings.mirrored and self.mirrored, stretch=replace(settings.stretch, salvage=salvage)
-        )
         with progress(len(source), "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
             report = record_dataset(
-                self.policy or shipped_tracker(),
+                self.tracker or shipped_tracker(),
                 source,
                 self.out,
                 character,
                 self.torch_device,
-                settings,
+                self.settings,
                 self.iteration,
                 on_clip=lambda outcome: bar.update(),
                 worlds=self.worlds,
@@ -101,9 +101,6 @@ class Record(Command):
 
 def check_output(clips: Path, out: Path) -> None:
     """Recordings go into a folder of their own: not among the clips, nor among anything else."""
-    from parc.dataset.dataset_store import INDEX, LOCK
-    from parc.errors import DatasetError
-    from parc.run.atomic_files import target_of
 
     if out.exists() and (out.resolve() == clips.resolve() or clips.resolve().is_relative_to(out.resolve())):
         raise DatasetError(f"{out} holds the clips that are to be recorded; choose another folder with -o")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from parc.cli.base_command import Command
-
-if TYPE_CHECKING:
-    from parc.evaluate.terrain_families import Family
-    from parc.evaluate.terrain_sets import SetChoice
+from parc.cli.command_table import COMMANDS
+from parc.evaluate.terrain_families import Family
+from parc.evaluate.terrain_sets import SetChoice, families_of
+from parc.evaluate.testing_ledger import headlines, noted_test_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,10 @@ class SetOptions(Command):
     @property
     def usual_families(self) -> tuple["Family", ...]:
         """Where none are named: all of the set."""
-        from parc.evaluate.terrain_sets import families_of
 
         return families_of(self.set)
 
     def choice(self) -> "SetChoice":
-        from parc.evaluate.terrain_sets import SetChoice
-
         return SetChoice(self.set, self.families or self.usual_families)
 
     @contextmanager
@@ -46,7 +43,6 @@ class SetOptions(Command):
 
         models: hashes of their content, by any name.
         """
-        from parc.evaluate.testing_ledger import headlines, noted_test_run
 
         if self.set != "test":
             yield {}
@@ -59,19 +55,33 @@ class SetOptions(Command):
 
 
 def command_line(command: Command) -> str:
-    """What to type for this command: options that are not the usual ones."""
-    from parc.cli.main import COMMANDS
-
-    name = next(name for name, entry in COMMANDS.items() if entry.command == type(command).__name__)
+    """What to type for this command: options that are not the usual ones of its preset."""
+    name = next(name for name, row in COMMANDS.items() if row.command == type(command).__name__)
+    usual = {option.name: option.default for option in dataclasses.fields(command)}
+    usual |= command.of_preset(getattr(command, "preset", ""), command.device)
+    hints = get_type_hints(type(command), include_extras=True)
     words, places = [], []
     for option in dataclasses.fields(command):
         value = getattr(command, option.name)
-        if value == option.default:
-            continue
         if option.name == "sources":
             places += [str(source) for source in value]
-            continue
-        words.append(f"--{'no-' if value is False else ''}{option.name.replace('_', '-')}")
-        if not isinstance(value, bool):
-            words += [str(v) for v in value] if isinstance(value, tuple) else [str(value)]
+        elif dataclasses.is_dataclass(value):
+            unnamed = any(getattr(note, "name", None) == "" for note in getattr(hints[option.name], "__metadata__", ()))
+            made: Any = option.default_factory
+            default = made() if usual[option.name] is dataclasses.MISSING else usual[option.name]
+            words += _typed("" if unnamed else option.name, value, default)
+        elif value != usual[option.name]:
+            words += _typed(option.name, value, None)
     return shlex.join(["parc", *name.split(), *places, *words])
+
+
+def _typed(name: str, value: Any, usual: Any) -> list[str]:
+    """An option and its value, or what of settings differs."""
+    if dataclasses.is_dataclass(value) and type(value) is type(usual):
+        parts = ((f"{name}.{part.name}".strip("."), part.name) for part in dataclasses.fields(value))
+        return [word for inner, part in parts for word in _typed(inner, getattr(value, part), getattr(usual, part))]
+    if value == usual:
+        return []
+    head, _, last = name.replace("_", "-").rpartition(".")
+    flag = "--" + (f"{head}." if head else "") + ("no-" if value is False else "") + last
+    return [flag] if isinstance(value, bool) else [flag, *(map(str, value) if isinstance(value, tuple) else [str(value)])]

@@ -4,19 +4,30 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import tyro
 
 from parc.cli.base_command import Command
 from parc.cli.picture_file import check_picture, save_picture
+from parc.render import draw_terrain
+from parc.terrain import (
+    ImageHeights,
+    MeshSampling,
+    Terrain,
+    load_terrain,
+    parkour_park,
+    platform_chain,
+    random_boxes,
+    random_slice,
+    random_walks,
+    save_terrain,
+    stairs,
+)
 from parc.terrain.procedural_terrain import RandomBoxes, RandomWalks
-from parc.terrain.random_platforms import RandomPlatforms
+from parc.terrain.random_platforms import PlatformChain, RandomPlatforms
 from parc.terrain.stair_flights import Stairs
-
-if TYPE_CHECKING:
-    from parc.terrain import Terrain
-    from parc.terrain.random_platforms import PlatformChain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +41,6 @@ class _Make(Command):
     def make(self) -> "Terrain": ...
 
     def run(self) -> dict[str, Any]:
-        from parc.terrain import save_terrain
-
         check_picture(self.picture)
         terrain = self.make()
         save_terrain(terrain, self.out)
@@ -48,8 +57,6 @@ class MakeFlat(_Make):
     """m"""
 
     def make(self) -> "Terrain":
-        from parc.terrain import Terrain
-
         return Terrain.flat(self.size, self.height)
 
 
@@ -60,10 +67,6 @@ class MakeBoxes(_Make):
     settings: Annotated[RandomBoxes, tyro.conf.arg(name="")] = RandomBoxes()
 
     def make(self) -> "Terrain":
-        import numpy as np
-
-        from parc.terrain import random_boxes
-
         return random_boxes(self.settings, np.random.default_rng(self.seed))
 
 
@@ -74,10 +77,6 @@ class MakeWalks(_Make):
     settings: Annotated[RandomWalks, tyro.conf.arg(name="")] = RandomWalks()
 
     def make(self) -> "Terrain":
-        import numpy as np
-
-        from parc.terrain import random_walks
-
         return random_walks(self.settings, np.random.default_rng(self.seed))
 
 
@@ -99,10 +98,6 @@ class MakePlatforms(_Make):
 
     @cached_property
     def _chain(self) -> "PlatformChain":
-        import numpy as np
-
-        from parc.terrain import platform_chain
-
         return platform_chain(self.settings, np.random.default_rng(self.seed))
 
 
@@ -113,8 +108,6 @@ class MakeStairs(_Make):
     settings: Annotated[Stairs, tyro.conf.arg(name="")] = Stairs()
 
     def make(self) -> "Terrain":
-        from parc.terrain import stairs
-
         return stairs(self.settings)
 
 
@@ -123,8 +116,6 @@ class MakeCourse(_Make):
     """The 100 x 100 parkour park: platforms, gaps, stairs, walls and ledges."""
 
     def make(self) -> "Terrain":
-        from parc.terrain import parkour_park
-
         return parkour_park()
 
 
@@ -138,10 +129,6 @@ class MakeSlice(_Make):
     """cells"""
 
     def make(self) -> "Terrain":
-        import numpy as np
-
-        from parc.terrain import load_terrain, random_slice
-
         return random_slice(load_terrain(self.terrain), self.size, np.random.default_rng(self.seed))
 
 
@@ -157,8 +144,6 @@ class MakeFrom(_Make):
     """side of a cell, m"""
 
     def make(self) -> "Terrain":
-        from parc.terrain import ImageHeights, MeshSampling, load_terrain
-
         return load_terrain(self.source, ImageHeights(self.height, self.cell), MeshSampling(cell=self.cell))
 
 
@@ -172,16 +157,12 @@ class ShowTerrain(Command):
     """write a picture (.png)"""
 
     def run(self) -> dict[str, Any]:
-        from parc.terrain import load_terrain
-
         check_picture(self.picture)
         return _describe(load_terrain(self.terrain), self.picture)
 
 
 def _describe(terrain: "Terrain", picture: Path | None) -> dict[str, Any]:
     if picture:
-        from parc.render import draw_terrain
-
         save_picture(draw_terrain(terrain), picture)
     low, high = (corner.tolist() for corner in terrain.extent)
     return {

@@ -2,18 +2,24 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import torch
 import tyro
 
+from parc.character import Character, humanoid
 from parc.cli.base_command import Command, progress
 from parc.cli.picture_file import check_picture, save_picture
-
-if TYPE_CHECKING:
-    from parc.character import Character
-    from parc.dataset import Clip
+from parc.dataset import Clip, load_clip, save_clip
+from parc.dataset.convert import check_writable
+from parc.errors import MotionError, TerrainError
+from parc.models import shipped_tracker
+from parc.motion.motion_edits import resample
+from parc.render import compare
+from parc.track.follow.runner import Runner
+from parc.track.learn.policy import load_actor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +33,9 @@ class Track(Command):
     """reference: .motion .pkl .txt .bvh or .npz file, or a clip of a data set as FOLDER/NAME"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """simulated motion to write: .motion, .pkl, .bvh, .npz, .glb or .usd"""
-    policy: Path | None = None
+    tracker: Path | None = None
     """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
-    start: float = 0.0
+    start_time: float = 0.0
     """s into the reference at which to begin"""
     picture: Path | None = None
     """write a film strip of reference over simulation (.png)"""
@@ -37,24 +43,12 @@ class Track(Command):
     """of the CPU engine"""
 
     def run(self) -> dict[str, Any]:
-        from dataclasses import replace
-
-        import torch
-
-        from parc.character import humanoid
-        from parc.dataset import load_clip, save_clip
-        from parc.dataset.convert import check_writable
-        from parc.models import shipped_tracker
-        from parc.motion.motion_edits import resample
-        from parc.track.follow.runner import Runner
-        from parc.track.learn.policy import load_actor
-
         check_picture(self.picture)
         check_writable(self.out)
         torch.set_num_threads(1)  # two gain a tenth for one character, and lose nearly all where another program has a core
         character = humanoid()
         clip = _checked(load_clip(self.clip, character), character)
-        trained = load_actor(self.policy or shipped_tracker(), character, self.torch_device)
+        trained = load_actor(self.tracker or shipped_tracker(), character, self.torch_device)
         runner = Runner(trained, self.torch_device, worlds=1, threads=self.threads)
         clip = replace(clip, motion=resample(clip.motion, runner.fps)) if clip.motion.fps != runner.fps else clip
         first = self._first_frame(clip, runner.fps)
@@ -70,8 +64,6 @@ class Track(Command):
         simulated = clip.derived(f"{clip.name}_sim", f"track from frame {first}", motion=motion)
         save_clip(simulated, self.out, character)
         if self.picture:
-            from parc.render import compare
-
             stop = min(first + len(motion), len(clip.motion))
             reference = replace(clip, motion=clip.motion.slice(first, stop))
             save_picture(compare([reference, simulated], character, labels=("reference", "simulated")), self.picture)
@@ -95,19 +87,15 @@ class Track(Command):
         print(f"{result['seconds_per_second']:.1f} s simulated a second; written to {result['out']}")
 
     def _first_frame(self, clip: "Clip", fps: float) -> int:
-        from parc.errors import MotionError
-
-        first = round(self.start * fps) if math.isfinite(self.start) else -1
+        first = round(self.start_time * fps) if math.isfinite(self.start_time) else -1
         if not 0 <= first < len(clip.motion) - 1:
             raise MotionError(
-                f"cannot start at {self.start:g} s: '{clip.name}' lasts {clip.motion.duration:.2f} s and something must be left"
+                f"cannot start at {self.start_time:g} s: '{clip.name}' lasts {clip.motion.duration:.2f} s, and some must be left"
             )
         return first
 
 
 def _checked(clip: "Clip", character: "Character") -> "Clip":
-    from parc.errors import TerrainError
-
     clip.check_made_for(character)
     if not bool(clip.terrain.contains(clip.motion.root_pos[:1, :2])):
         x, y = clip.motion.root_pos[0, :2].tolist()

@@ -3,15 +3,16 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from parc.character import Character
 from parc.cli.picture_file import save_picture
+from parc.dataset import save_clip
+from parc.path import TerrainPath
+from parc.plan import Traverse
+from parc.render import filmstrip
+from parc.report import Report
 from parc.run.atomic_files import write_bytes_atomically
-
-if TYPE_CHECKING:
-    from parc.character import Character
-    from parc.path import TerrainPath
-    from parc.plan import Traverse
 
 _PANEL_SECONDS = 0.75
 """s between the pictures of a film strip, about"""
@@ -24,9 +25,6 @@ def write_outcome(
     result: "Traverse", route: "TerrainPath", character: "Character", out: Path, motions: Sequence[Path], seed: int, strip: bool
 ) -> dict[str, Any]:
     """Files beside `out`, whose extension does not count; returns the facts."""
-    from parc.dataset import save_clip
-    from parc.render import filmstrip
-    from parc.report import Report
 
     facts = facts_of(result, route, seed)
     files: list[Path] = []
@@ -68,6 +66,7 @@ def _remove_older(note: Path, files: Sequence[Path]) -> None:
 
 
 def facts_of(result: "Traverse", route: "TerrainPath", seed: int) -> dict[str, Any]:
+    """How a crossing went, in numbers."""
     return {
         "reached": result.reached,
         "progress": result.progress,

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import tyro
 
 from parc.cli.base_command import Command
+from parc.errors import FormatError
+from parc.loop.verify_files import verify
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,9 +19,6 @@ class Verify(Command):
     """data set folder, run folder of `parc loop`, model (.safetensors) or .motion file"""
 
     def run(self) -> dict[str, Any]:
-        from parc.errors import FormatError
-        from parc.loop.verify_files import verify
-
         found = verify(self.path)
         if found.faults:
             more = f", and {len(found.faults) - 3} more" if len(found.faults) > 3 else ""

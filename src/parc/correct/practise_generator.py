@@ -14,7 +14,6 @@ the clips and all it has made so far. What one candidate in many finds becomes w
 Everything is resumed by the same call: trainings from their checkpoints, rounds unit by unit.
 """
 
-import hashlib
 import logging
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import tyro
 
 from parc.character.character import Character
 from parc.correct.correct_motions import OptimiseSettings
@@ -36,6 +36,7 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.generate.training.generator_training import CHECKPOINT_FILE, GENERATOR_FILE, TrainSettings, make_trainer, run_training
 from parc.generate.training.training_step import GeneratorTrainer
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.hashing import hash_file, hash_text
 from parc.run.metrics_log import MetricsLog
 from parc.run.settings_guard import agree
 from parc.terrain.procedural_terrain import CROWDED, RandomBoxes
@@ -52,24 +53,25 @@ def _synthesis() -> SynthesisSettings:
         rollout=RolloutSettings(choices=4, seconds=16.0),
         select=SelectSettings(slowness=2.0),
         optimise=OptimiseSettings(iterations=100),
-        mirrored=False,
     )
 
 
 @dataclass(frozen=True)
 class PracticeSettings:
-    """Trainings, and what is made between them."""
+    """How much is trained and made, in how many rounds."""
 
-    train: TrainSettings = field(default_factory=TrainSettings)
+    train: TrainSettings = field(default_factory=lambda: TrainSettings(seconds=480.0))
     """of all trainings together; its seconds, or steps, are shared out"""
     rounds: int = 3
+    """times that motions are made and trained on"""
     first_share: float = 0.45
     """of the training before the first round"""
     rate: float = 4e-4
     """highest learning rate of the trainings after a round"""
     made_share: float = 0.5
     """of the windows of those trainings, from motions that were made"""
-    grounds: tuple[RandomBoxes, ...] = CROWDED
+    grounds: tyro.conf.Suppress[tuple[RandomBoxes, ...]] = CROWDED
+    """kinds of terrain; no option of the command"""
     units: int = 3
     """of terrains, on each ground and in each round"""
     synthesis: SynthesisSettings = field(default_factory=_synthesis)
@@ -147,7 +149,7 @@ def check_no_practice(folder: Path) -> None:
 
 def _identity(settings: PracticeSettings, clips: list[Clip], init: Path | None) -> dict[str, Any]:
     """What must not change between a practice and its continuation."""
-    names = hashlib.sha256("\n".join(f"{clip.name} {len(clip.motion)}" for clip in clips).encode()).hexdigest()
-    first = None if init is None else hashlib.sha256(init.read_bytes()).hexdigest()
+    names = hash_text("\n".join(f"{clip.name} {len(clip.motion)}" for clip in clips))
+    first = None if init is None else hash_file(init)
     plain = replace(settings, train=replace(settings.train, compile=False))
     return {"clips": names, "first weights": first, "settings": asdict(plain)}

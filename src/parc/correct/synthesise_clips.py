@@ -31,6 +31,7 @@ from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
 from parc.metrics.clip_batch import ClipBatch
 from parc.path.path_planning import PlanSettings, plan_path, plan_random_path
 from parc.path.terrain_path import TerrainPath
+from parc.run.dataclass_json import reader
 from parc.run.resumable_items import ResumableItems
 from parc.run.settings_guard import agree
 from parc.run.work_items import LOCAL, Workers
@@ -51,19 +52,20 @@ class SynthesisSettings:
     slice_size: tuple[int, int] = (16, 16)
     """cells"""
     terrains_per_unit: int = 8
-    candidates: int = 64
-    """motions sampled for each path (paper)"""
+    """terrains that are worked on together"""
+    candidates: int = 16
+    """motions sampled for each path (paper: 64)"""
     keep: int = 1
     """best motions kept of each path"""
-    rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(choices=4))
     select: SelectSettings = field(default_factory=SelectSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
     brisk: bool = True
     """take hesitations out of the chosen motions (released code)"""
     optimise: OptimiseSettings | None = field(default_factory=OptimiseSettings)
     """None: no kinematic correction"""
-    mirrored: bool = True
-    """add a mirrored copy of each clip"""
+    mirrored: bool = False
+    """add a mirrored copy of each clip; trainings make their own"""
     only_valid: bool = True
     """drop clips that did not reach the end of their path or sink or float too much"""
     shortest: int = 30
@@ -77,8 +79,7 @@ class SynthesisSettings:
         code's. Mirrored copies are made in training, not stored.
         """
         return cls(
-            candidates=64, rollout=RolloutSettings.paper(), select=SelectSettings.paper(), optimise=OptimiseSettings.paper(),
-            mirrored=False,
+            candidates=64, rollout=RolloutSettings.paper(), select=SelectSettings.paper(), optimise=OptimiseSettings.paper()
         )  # fmt: skip
 
     def uncorrected(self) -> "SynthesisSettings":
@@ -233,17 +234,10 @@ class UnitNote:
     refused: list[str]
     """a sentence for each terrain that gave none"""
 
-    @classmethod
-    def from_dict(cls, values: dict[str, list[str]]) -> "UnitNote":
-        """Of a note that was read."""
-        if not all(isinstance(values[name], list) for name in ("clips", "refused")):
-            raise TypeError("a unit's note holds lists")
-        return cls(**values)
-
 
 def unit_notes(out: Path | str) -> ResumableItems[UnitNote]:
     """The finished units of a synthesis."""
-    return ResumableItems(Path(out) / "units", asdict, UnitNote.from_dict)
+    return ResumableItems(Path(out) / "units", asdict, reader(UnitNote))
 
 
 def _with_provenance(clip: Clip, name: str, selection: Selection, row: int, seed: int, iteration: int, model: str) -> Clip:

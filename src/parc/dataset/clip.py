@@ -1,12 +1,11 @@
 """A clip: a motion, the terrain it is on, the path it follows, and where it came from."""
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import torch
 
 from parc.character.character import Character
-from parc.errors import CharacterError, DatasetError
+from parc.errors import CharacterError
 from parc.motion.motion import Motion
 from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
@@ -32,28 +31,11 @@ class Provenance:
     models: dict[str, str] = field(default_factory=dict)
     """content hashes of the generator and tracker that made it"""
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Provenance":
-        """From what `dataclasses.asdict` made, also after a trip through JSON; unknown and mistyped fields are refused."""
-        if not isinstance(values, dict):
-            raise DatasetError(f"provenance is a {type(values).__name__}, expected an object of fields")
-        for key, value in values.items():
-            if key not in _PROVENANCE_TYPES:
-                raise DatasetError(f"provenance has an unknown field '{key}'; known are {', '.join(_PROVENANCE_TYPES)}")
-            if not isinstance(value, _PROVENANCE_TYPES[key]):
-                raise DatasetError(f"provenance field '{key}' is {value!r}, which is of the wrong type")
-        return cls(**(values | {"edits": tuple(values.get("edits", ()))}))
-
-
-_PROVENANCE_TYPES: dict[str, type | tuple[type, ...]] = {
-    "source": str, "parent": str, "iteration": int, "seed": int, "skill": str,
-    "edits": (list, tuple), "losses": dict, "models": dict,
-}  # fmt: skip
-assert set(_PROVENANCE_TYPES) == {f.name for f in fields(Provenance)}
-
 
 @dataclass(frozen=True, eq=False)
 class Clip:
+    """A motion on its terrain, with its path and where it came from."""
+
     name: str
     motion: Motion
     terrain: Terrain

@@ -54,6 +54,7 @@ def mirror(clip: Clip, character: Character) -> Clip:
 
 
 def resample(clip: Clip, fps: float) -> Clip:
+    """The clip at another frame rate."""
     return clip.derived(f"{clip.name}_{fps:g}fps", f"resample {fps:g} fps", motion=motion_edit.resample(clip.motion, fps))
 
 
@@ -64,6 +65,7 @@ def hasten(clip: Clip, character: Character, settings: HastenSettings = HastenSe
 
 
 def hastened_name(clip: Clip) -> str:
+    """What a hastened clip is called."""
     return f"{clip.name}_quick"
 
 
@@ -133,6 +135,7 @@ def stitch(a: Clip, b: Clip, blend: int = 5) -> Clip:
 
 
 def same_terrain(a: Terrain, b: Terrain) -> bool:
+    """Whether two terrains are alike to a tenth of a millimetre."""
     return a is b or (
         a.size == b.size
         and abs(a.cell - b.cell) < 1e-6

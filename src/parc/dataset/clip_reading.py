@@ -15,6 +15,7 @@ from parc.errors import DatasetError
 
 
 def read_clips(source: Path | str, character: Character) -> list[Clip]:
+    """All clips of a data set, a folder of motion files, or one file."""
     source = Path(source)
     if not source.exists() and not source.suffix and data_set_above(source) is None:
         raise DatasetError(f"there is no data set, folder or file at {source}")

@@ -13,6 +13,7 @@ into them changes neither the file nor what another reader sees. A `.motion` fil
 import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from parc.dataset.clip_entry import ClipEntry
 from parc.errors import DatasetError, FormatError, ParcError
 from parc.motion.motion import MOST_CONTACT, Motion
 from parc.path.terrain_path import TerrainPath
+from parc.run.dataclass_json import from_json
 from parc.run.file_reading import check_plain_file, reading
 from parc.terrain.terrain import Terrain
 
@@ -55,7 +57,7 @@ def pack(clips: list[Clip]) -> bytes:
         "min_point": _join([clip.terrain.min_point.reshape(1, 2) for clip in clips]),
         "path": _join(paths) if paths else torch.zeros(0, 3),
     }
-    header = {"version": VERSION, "clips": [ClipEntry.of(clip).to_dict() for clip in clips]}
+    header = {"version": VERSION, "clips": [asdict(ClipEntry.of(clip)) for clip in clips]}
     return save(tensors, {FORMAT: json.dumps(header)})
 
 
@@ -144,7 +146,7 @@ class Shard:
                 header: Any = json.loads(metadata[FORMAT])
                 if header["version"] != VERSION:
                     raise DatasetError(f"it has version {str(header['version'])[:20]}, this program reads {VERSION}")
-                entries = [ClipEntry.from_dict(value) for value in header["clips"]]
+                entries = [from_json(ClipEntry, value, DatasetError) for value in header["clips"]]
         except DatasetError as error:
             raise DatasetError(f"{self.path}: {error}") from None
         if not entries:

@@ -32,6 +32,8 @@ _ORIGINS = frozenset({"cmu", "sfu", "amass", "lafan", "mixamo", "humanoid3d", "s
 
 @dataclass(frozen=True)
 class ImportReport:
+    """What became of the files of a folder."""
+
     imported: list[str]
     """names of the clips written by this call"""
     skipped: list[str]

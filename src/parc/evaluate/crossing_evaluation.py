@@ -20,8 +20,8 @@ from parc.evaluate.crossing_summary import CrossingRun, by_difficulty, summarise
 from parc.evaluate.reflex_measurement import CrossedGroup, CrossingTest
 from parc.evaluate.result_cache import Measured, Part, PartStore, code_fingerprint
 from parc.evaluate.terrain_sets import TestCase, version_of
-from parc.loop.ledger import hash_settings
 from parc.plan import Models
+from parc.run.hashing import hash_settings
 from parc.run.work_items import LOCAL, Workers
 
 

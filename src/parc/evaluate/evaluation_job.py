@@ -10,8 +10,7 @@ group of clips of a data set with one tracker.
 """
 
 import gc
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -37,12 +36,13 @@ from parc.evaluate.generator_measurement import (
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.net_displacement import displacement_of, spread
 from parc.evaluate.paper_results import paper_numbers
-from parc.evaluate.result_cache import Measured, Part, PartStore, code_fingerprint, tidy
+from parc.evaluate.result_cache import DIGITS, Measured, Part, PartStore, code_fingerprint
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.evaluate.window_likeness import likeness
 from parc.generate.model.motion_generator import Generator, read_settings
-from parc.loop.ledger import hash_file, hash_settings, hash_text
+from parc.run.dataclass_json import tidy
+from parc.run.hashing import hash_file, hash_parts, hash_settings, hash_text
 from parc.run.work_items import LOCAL, Workers
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import load_actor
@@ -359,7 +359,7 @@ def thinned(points: Sequence[list[float]]) -> list[list[float]]:
 
 def as_json(result: dict[str, Any]) -> dict[str, Any]:
     """Plain data without what differs from one afternoon to the next: how long it took."""
-    return tidy(_without(result, "took"))
+    return tidy(_without(result, "took"), DIGITS)
 
 
 def _without(value: Any, key: str) -> Any:
@@ -374,15 +374,12 @@ def _told(result: ClipResult) -> dict[str, Any]:
 
 def _hash_clips(clips: Sequence[Clip]) -> str:
     """Of names, frames and ground."""
-    whole = hashlib.sha256()
-    for clip in clips:
-        whole.update(clip.name.encode())
-        for tensor in (
-            clip.motion.root_pos,
-            clip.motion.root_rot,
-            clip.motion.joint_rot,
-            clip.motion.contacts,
-            clip.terrain.heights,
-        ):
-            whole.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return whole.hexdigest()
+
+    def parts() -> Iterator[bytes]:
+        for clip in clips:
+            yield clip.name.encode()
+            motion = clip.motion
+            for tensor in (motion.root_pos, motion.root_rot, motion.joint_rot, motion.contacts, clip.terrain.heights):
+                yield tensor.detach().cpu().contiguous().numpy().tobytes()
+
+    return hash_parts(parts())

@@ -41,4 +41,5 @@ BLENDING: dict[str, dict[str, float]] = {
 
 
 def paper_numbers() -> dict[str, Any]:
+    """The paper's tables, as the report puts them beside ours."""
     return {"generators": GENERATORS, "trackers": TRACKERS, "blending": BLENDING}

@@ -20,12 +20,15 @@ from typing import Any
 from parc.dataset.clip import Clip
 from parc.dataset.clip_shard import Shard, pack
 from parc.errors import FormatError
-from parc.loop.ledger import hash_file, hash_settings, hash_text
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.dataclass_json import tidy
+from parc.run.hashing import hash_file, hash_settings, hash_text
 from parc.run.resumable_items import ResumableItems
 from parc.run.work_items import LOCAL, Job, Workers
 
 SCHEMA = 1
+DIGITS = 7
+"""of numbers, significant"""
 _FOLDER = "parts"
 _STAGES = (
     "character", "motion", "terrain", "path", "metrics", "fit", "generate", "correct", "physics", "track", "record", "plan",
@@ -95,7 +98,7 @@ class PartStore:
             file = self.folder / f"{names[n]}.clips" if clips else None
             if file is not None:
                 write_bytes_atomically(file, pack(clips))
-            return Part(names[n], inputs[n], _with_nan(tidy(numbers)), seconds, file)
+            return Part(names[n], inputs[n], _with_nan(tidy(numbers, DIGITS)), seconds, file)
 
         with closing(self._items.each(names, job, item, finish, workers, begin)) as parts:
             return [part for part, _ in parts]
@@ -111,7 +114,7 @@ class PartStore:
 
 def _encode(part: Part) -> dict[str, Any]:
     values = {"schema": SCHEMA, "name": part.name, "inputs": part.inputs, "seconds": part.seconds}
-    return values | {"has_clips": part.clips_file is not None, "result": tidy(part.result)}
+    return values | {"has_clips": part.clips_file is not None, "result": tidy(part.result, DIGITS)}
 
 
 class _Call:
@@ -134,17 +137,6 @@ def code_fingerprint() -> str:
 def part_key(inputs: dict[str, str]) -> str:
     """Hash of what a part is made from."""
     return hash_settings(SCHEMA, sorted(inputs.items()))[:16]
-
-
-def tidy(value: Any) -> Any:
-    """For JSON: seven significant digits, null for what has no value."""
-    if isinstance(value, dict):
-        return {str(k): tidy(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [tidy(v) for v in value]
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
-    return value
 
 
 def _with_nan(value: Any) -> Any:

@@ -37,10 +37,12 @@ _SLICE = (24, 24)
 
 
 def cross_boxes(rng: np.random.Generator) -> Crossing:
+    """A way across random boxes."""
     return _across(random_boxes(RandomBoxes(), rng), rng)
 
 
 def cross_walks(rng: np.random.Generator) -> Crossing:
+    """A way across terrain of random walks."""
     return _across(random_walks(RandomWalks(), rng), rng)
 
 
@@ -73,6 +75,7 @@ def cross_stairs(rng: np.random.Generator) -> Crossing:
 
 
 def cross_course(rng: np.random.Generator) -> Crossing:
+    """A way across a random slice of the parkour park."""
     return _across(random_slice(_park(), _SLICE, rng), rng)
 
 

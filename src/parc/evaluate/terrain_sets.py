@@ -88,10 +88,12 @@ def set_title(facts: dict[str, Any]) -> str:
 
 
 def families_of(set_name: SetName) -> tuple[Family, ...]:
+    """Families of terrain in a set."""
     return ("boxes", "walks") if set_name == "first" else tuple(FAMILIES)
 
 
 def version_of(set_name: SetName) -> int:
+    """Version of a set; it changes whenever its terrains do."""
     return _FIRST_VERSION if set_name == "first" else VERSION
 
 
@@ -116,6 +118,7 @@ def case_stream(set_name: SetName, family: Family, index: int, *purpose: int) ->
 
 
 def drawn_crossing(make: Callable[[np.random.Generator], Crossing], rng: np.random.Generator) -> Crossing:
+    """The first crossing of a generator's draws that has a path."""
     while True:
         try:
             return make(rng)

@@ -66,6 +66,10 @@ class Legs(NamedTuple):
     """[F, 3] ankle in the shin's frame"""
     axis: Tensor
     """[F, 3] of the knee"""
+    along: Tensor
+    """[F] c of `bend_legs`; likewise p and M"""
+    middle: Tensor
+    size: Tensor
     joint_order: Tensor
     """rows of (all joints, new thighs, shins, feet) that make up the new joints"""
     label_order: Tensor
@@ -100,11 +104,13 @@ def legs_of(character: Character, device: torch.device) -> Legs | None:
     def vectors(values: list) -> Tensor:
         return torch.tensor(values, device=device, dtype=torch.float32)
 
+    u, v = vectors([bodies[s].offset for s in shins]), vectors([bodies[f].offset for f in feet])
+    axis = vectors([bodies[s].joint.axes[0] for s in shins])
+    c = (u * axis).sum(-1) * (v * axis).sum(-1)
+    a, b = (u * v).sum(-1) - c, (u * torch.linalg.cross(axis, v, dim=-1)).sum(-1)
     return Legs(
         thigh=index(thighs), shin=index(shins), foot=index(feet), hip_parent=index([bodies[t].parent for t in thighs]),
-        upper=vectors([bodies[s].offset for s in shins]),
-        lower=vectors([bodies[f].offset for f in feet]),
-        axis=vectors([bodies[s].joint.axes[0] for s in shins]),
+        upper=u, lower=v, axis=axis, along=c, middle=torch.atan2(b, a), size=torch.hypot(a, b),
         joint_order=index(order), label_order=index(labels),
     )  # fmt: skip
 
@@ -117,12 +123,9 @@ def bend_legs(legs: Legs, state: FrameState, pose: BodyPose, goal: Tensor) -> Fr
     """
     # the knee, from how far the ankle is to be from the hip
     hip = pose.pos.index_select(-2, legs.thigh)
-    u, v, axis = legs.upper, legs.lower, legs.axis
-    c = (u * axis).sum(-1) * (v * axis).sum(-1)
-    a, b = (u * v).sum(-1) - c, (u * torch.linalg.cross(axis, v, dim=-1)).sum(-1)
-    middle, size = torch.atan2(b, a), torch.hypot(a, b)
+    u, v, axis, middle = legs.upper, legs.lower, legs.axis, legs.middle
     reach2 = (goal - hip).square().sum(-1)
-    cosine = ((0.5 * (reach2 - u.square().sum(-1) - v.square().sum(-1)) - c) / size).clamp(-0.999, 0.9999)
+    cosine = ((0.5 * (reach2 - u.square().sum(-1) - v.square().sum(-1)) - legs.along) / legs.size).clamp(-0.999, 0.9999)
     shin_now = state.joint_rot.index_select(-3, legs.shin - 1)
     skew = shin_now - shin_now.mT
     sine = (torch.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], -1) * axis).sum(-1)

@@ -26,31 +26,17 @@ from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.loop.diversity import Diversity, diversity_of, features_of, find_surplus
 from parc.metrics.clip_measures import measure_clips
+from parc.quality.limit_check import fault
+from parc.quality.limit_profiles import AdmissionLimits
 
 _SAMPLES = 16
 
 
 @dataclass(frozen=True)
-class QualityLimits:
-    """Largest values of a clip that may join."""
-
-    pen_mm: float = 20.0
-    """mm, deepest point, mean over frames"""
-    pen_frames: float = 25.0
-    """% of frames deeper than 2 cm"""
-    floating: float = 10.0
-    """% of frames in the air that do not fall"""
-    foot_skate: float = 40.0
-    """% of contact frames that slide"""
-    hjf_paper: float = 15.0
-    """% of frames with a body over the jerk limit"""
-    tracking_error: float = 0.15
-    """m, mean distance from the reference, where a clip was recorded"""
-
-
-@dataclass(frozen=True)
 class GuardSettings:
-    quality: QualityLimits | None = field(default_factory=QualityLimits)
+    """Which clips may join the data set."""
+
+    quality: AdmissionLimits | None = field(default_factory=AdmissionLimits)
     """None: any quality will do"""
     shortest: float = 1.0
     """s"""
@@ -81,6 +67,8 @@ class GuardSettings:
 
 @dataclass(frozen=True)
 class Verdict:
+    """Whether a clip may join, and why not."""
+
     clip: str
     reasons: tuple[str, ...]
     """why it may not join; empty: it may"""
@@ -116,17 +104,12 @@ def judge_clips(
 
 def quality_faults(clip: Clip, metrics: dict[str, float], settings: GuardSettings) -> list[str]:
     """What is wrong with a clip, one sentence part each."""
-    faults = []
-    if metrics["seconds"] < settings.shortest - 1e-6:
-        faults.append(f"lasts {metrics['seconds']:.2f} s, {settings.shortest:g} s are the least")
+    short = fault("seconds", metrics["seconds"] + 1e-6, settings.shortest)
+    faults = [short] if short else []
     if settings.quality is None:
         return faults
     values = metrics | {"tracking_error": clip.provenance.losses.get("tracking_error", 0.0)}
-    for name in QualityLimits.__dataclass_fields__:
-        limit = getattr(settings.quality, name)
-        if values[name] > limit:  # False for a metric that has no meaning here (NaN)
-            faults.append(f"{name} is {values[name]:.3g}, {limit:g} is the limit")
-    return faults
+    return [*faults, *settings.quality.faults(values)]
 
 
 def find_copies(

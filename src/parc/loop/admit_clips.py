@@ -5,7 +5,6 @@ FOLDER/admission.json   which clips joined, why the others did not, metrics and 
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from parc.errors import FormatError
 from parc.loop.admission_rules import GuardSettings, Verdict, judge_clips, refuse_surplus
 from parc.metrics.clip_measures import mean_of, measure_clips
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.dataclass_json import tidy
 from parc.run.file_reading import read_json
 
 DATASET, ADMISSION = "dataset", "admission.json"
@@ -52,7 +52,7 @@ def admit(
         "clips": len(everything),
         "minutes": sum(len(c.motion) / c.motion.fps for c in everything) / 60,
         "minutes_joined": sum(len(c.motion) / c.motion.fps for c in joining) / 60,
-        "diversity": _finite(asdict(diversity)),
+        "diversity": tidy(asdict(diversity)),
         "warning": warning,
         "metrics": _metrics(made, verdicts if recorded is not None else None, character, device),
     }
@@ -105,8 +105,4 @@ def _metrics(
     if verdicts is not None:
         table["recorded"] = mean_of([v.metrics for v in verdicts])
         table["joined"] = mean_of([v.metrics for v in verdicts if v.joins])
-    return {name: _finite(row) for name, row in table.items()}
-
-
-def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    return {key: value if math.isfinite(value) else None for key, value in values.items()}
+    return {name: tidy(row) for name, row in table.items()}

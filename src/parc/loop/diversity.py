@@ -29,6 +29,8 @@ _WINDOWS = 8
 
 @dataclass(frozen=True)
 class Diversity:
+    """How diverse clips are before and after an admission: mean distance of pairs of windows."""
+
     start: float
     """of the starting set"""
     new: float

@@ -13,10 +13,10 @@ from parc.dataset.dataset_store import INDEX, Dataset, DatasetWriter
 from parc.dataset.folder_import import import_folder
 from parc.errors import DatasetError, ParcError, PathError
 from parc.generate.data.frame_table import FPS
-from parc.loop.ledger import hash_file, hash_text
 from parc.loop.loop_plan import StartSettings
 from parc.metrics.clip_measures import measure_clips
 from parc.path.path_planning import PlanSettings, plan_random_path
+from parc.run.hashing import hash_file, hash_text
 from parc.terrain.procedural_terrain import random_boxes
 
 _DEEPEST = 5.0
@@ -26,6 +26,7 @@ _TRIES = 20
 
 
 def is_dataset(source: Path) -> bool:
+    """Whether a folder is a data set."""
     return (source / INDEX).is_file()
 
 
@@ -72,11 +73,13 @@ def hash_of_folder(source: Path) -> str:
 
 
 def import_start(source: Path, out: Path, character: Character) -> dict[str, Any]:
+    """A folder of motion files as the starting set."""
     report = import_folder(source, out, character)
     return {"clips": len(Dataset.open(out, character)), "not_readable": report.failed}
 
 
 def stroll_start(settings: StartSettings, seed: int, out: Path, character: Character) -> dict[str, Any]:
+    """Walks made by rule as the starting set."""
     with DatasetWriter(out, character) as writer:
         if not len(writer):
             writer.append(walks(settings, seed, character))

@@ -7,8 +7,8 @@ Every stage is written down under its name with the hashes of its inputs and, on
                          "began": 1763212345.6, "spent": 12.5, "seconds": 131.9, "result": {"success": 0.4},
                          "outputs": {"iteration-01/tracker/actor.safetensors": {"sha256": "..", "bytes": 91, "mtime_ns": 17..}}}}}
 
-A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued* in
-its folder if it was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done
+A stage is skipped if its present inputs equal the recorded ones and its outputs are there, to the last bit. It is *continued*
+in its folder if it was begun from these inputs and not finished. If it was begun from others it is refused, unless it may be done
 over again: then its folder moves to DIR/old-1 (old-2, ...) with all that lies in it, and the stage begins in a new one. Nothing
 is deleted. An output's hash is an input of the stages that read it, so a change runs through exactly what depends on it and stops
 where a stage gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what
@@ -18,14 +18,12 @@ The file is replaced whole at every change; a kill leaves the old one or the new
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,8 +31,10 @@ from typing import Any
 from parc.dataset.dataset_store import INDEX, Dataset, Index
 from parc.errors import DatasetError, FormatError, ParcError
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.dataclass_json import from_json, tidy
 from parc.run.file_lock import FolderLock, ForeignLockError, LockHeldError, lock_holder
 from parc.run.file_reading import read_bytes, read_json
+from parc.run.hashing import hash_file, hash_text
 
 LEDGER, RUN = "ledger.json", "run.json"
 LOCK = "lock"
@@ -49,6 +49,8 @@ class LoopError(ParcError):
 
 @dataclass(frozen=True)
 class FileMark:
+    """An output as it was when its stage finished."""
+
     sha256: str
     bytes: int
     mtime_ns: int
@@ -56,6 +58,8 @@ class FileMark:
 
 @dataclass(frozen=True)
 class StageEntry:
+    """What the ledger holds of a stage."""
+
     inputs: dict[str, str]
     began: float
     """s since 1970, of the session that is going on or was the last"""
@@ -88,6 +92,8 @@ class Stage:
 
 
 class Ledger:
+    """What a run has done, and the means to do the next stage."""
+
     def __init__(self, folder: Path | str, over_again: bool = False) -> None:
         self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
@@ -155,7 +161,7 @@ class Ledger:
         began = time.time()
         self._write(stage.name, StageEntry(stage.inputs, began, spent))
         folder.mkdir(parents=True, exist_ok=True)
-        result = _finite(stage.work(folder))
+        result = tidy(stage.work(folder))
         outputs = {file.relative_to(self.folder).as_posix(): _mark(file) for file in stage.outputs(folder)}
         done = StageEntry(stage.inputs, began, spent, spent + time.time() - began, outputs, result)
         self._write(stage.name, done)
@@ -196,6 +202,7 @@ class Ledger:
 
 
 def dataset_files(folder: Path) -> list[Path]:
+    """Index and shards of a data set."""
     return [folder / INDEX, *(folder / shard.file for shard in Index.read(folder).shards)]
 
 
@@ -245,20 +252,6 @@ def move_aside(folder: Path, target: Path) -> None:
         folder.rename(target)
 
 
-def hash_file(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def hash_text(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def hash_settings(*settings: Any) -> str:
-    """Of dataclasses and plain values; the class counts, because two kinds of settings may have equal fields."""
-    return hash_text(json.dumps([_described(s) for s in settings], sort_keys=True))
-
-
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """The one process that works in a folder; released by the system however the process ends."""
@@ -278,22 +271,6 @@ def locked(folder: Path) -> Iterator[None]:
 def working_process(folder: Path) -> str | None:
     """Id of the process that works in a folder, if there is one."""
     return lock_holder(folder / LOCK)
-
-
-def _described(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        names = value.__dataclass_fields__
-        return [type(value).__name__, {name: _described(getattr(value, name)) for name in names}]
-    if isinstance(value, list | tuple):
-        return [_described(v) for v in value]
-    return value
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN or infinity: null instead."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _mark(file: Path) -> FileMark:
@@ -319,11 +296,8 @@ def _read(file: Path) -> dict[str, StageEntry]:
         raise LoopError(f"{file} is damaged ({error!r}); move it away, and add --over-again to do all stages over") from None
 
 
-def _entry(values: dict[str, Any]) -> StageEntry:
-    entry = StageEntry(**(values | {"outputs": {k: FileMark(**v) for k, v in values["outputs"].items()}}))
-    is_number = all(isinstance(n, int | float) for n in (entry.began, entry.spent, entry.seconds or 0.0))
-    if not is_number or not isinstance(entry.inputs, dict) or not isinstance(entry.result, dict):
-        raise TypeError("a stage's entry holds values of the wrong type")
+def _entry(values: Any) -> StageEntry:
+    entry = from_json(StageEntry, values, FormatError)
     for name in entry.outputs:
         _check_place(name)
     return entry

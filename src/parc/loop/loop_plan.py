@@ -23,10 +23,10 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.generate.training.flat_adamw import AdamSettings
 from parc.generate.training.generator_training import TrainSettings
 from parc.generate.training.training_step import StepSettings
-from parc.loop.admission_rules import GuardSettings, QualityLimits
+from parc.loop.admission_rules import GuardSettings
 from parc.path.path_endpoints import EndpointSettings
 from parc.path.path_planning import PlanSettings
-from parc.record.accept_recording import AcceptSettings
+from parc.quality.limit_profiles import AdmissionLimits, RecordingLimits
 from parc.record.choose_segments import StretchSettings
 from parc.record.record_clips import RecordSettings
 from parc.record.tracking_attempts import AttemptSettings
@@ -53,15 +53,19 @@ class StartSettings:
 
 @dataclass(frozen=True)
 class SynthesisPlan:
+    """How many motions an iteration makes, and how."""
+
     clips: int = 1000
     """wanted; units are made until there are as many"""
     most_units: int = 1000
     """units after which it is given up"""
-    settings: SynthesisSettings = field(default_factory=lambda: SynthesisSettings(mirrored=False))
+    settings: SynthesisSettings = field(default_factory=SynthesisSettings)
 
 
 @dataclass(frozen=True)
 class TrackerPlan:
+    """How an iteration trains its tracker."""
+
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     training: TrainingPlan = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
@@ -91,10 +95,12 @@ class Expected:
 
 @dataclass(frozen=True)
 class IterationPlan:
+    """All stages of an iteration."""
+
     generator: TrainSettings = field(default_factory=TrainSettings)
     synthesis: SynthesisPlan = field(default_factory=SynthesisPlan)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
-    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
@@ -127,7 +133,7 @@ class VariationPlan:
     """variations of each clip (paper)"""
     vary: VarySetSettings = field(default_factory=VarySetSettings)
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
-    record: RecordSettings = field(default_factory=lambda: RecordSettings(mirrored=False))
+    record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
     expected: Expected = field(default_factory=Expected)
 
@@ -148,6 +154,8 @@ class VariationPlan:
 
 @dataclass(frozen=True)
 class LoopSettings:
+    """All of a run: its plans, its start, and what is left out."""
+
     name: str
     plans: tuple[IterationPlan, ...]
     """of iterations 1, 2, ...; the last one serves for all further ones"""
@@ -197,8 +205,7 @@ class LoopSettings:
         return plan if self.physics_correction else plan.without_tracking(self.kinematic_correction)
 
 
-_RECORDED = GuardSettings(quality=QualityLimits(pen_mm=5.0, pen_frames=10.0, foot_skate=20.0))
-"""what sets the worst recordings of the tracker in the box apart"""
+_RECORDED = GuardSettings(quality=AdmissionLimits.recorded())
 _LOW_BOXES = 0.2
 """least diversity where only low boxes are asked for: walks over them are a third as diverse as mocap of all skills"""
 
@@ -216,7 +223,7 @@ def tiny() -> LoopSettings:
     )  # fmt: skip
     synthesis = SynthesisSettings(
         boxes=low, terrains_per_unit=1, candidates=4, rollout=RolloutSettings(seconds=2.0, steps=2, lock_feet=False),
-        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), mirrored=False, only_valid=False, shortest=10,
+        plan=PlanSettings(endpoint=near), optimise=OptimiseSettings(iterations=10), only_valid=False, shortest=10,
     )  # fmt: skip
     small = TrackerSettings.small()
     ppo = replace(small.ppo, steps=4, epochs=1, minibatch=32)
@@ -228,7 +235,7 @@ def tiny() -> LoopSettings:
         generator=generator,
         synthesis=SynthesisPlan(3, 3, synthesis),
         tracker=TrackerPlan(tracker, TrainingPlan(worlds=8, iterations=12, milestone_iterations=3, log_seconds=0.2)),
-        record=_recording(0.2, 0.1, clips_per_unit=1, accept=replace(AcceptSettings.anything(), shortest=0.2)),
+        record=_recording(0.2, 0.1, clips_per_unit=1, accept=replace(RecordingLimits.anything(), shortest=0.2)),
         guard=GuardSettings(quality=None, shortest=0.2),
         expected=Expected(3, 3, 3, 2, 1),
     )
@@ -247,7 +254,7 @@ def scratch() -> LoopSettings:
         checkpoint_seconds=10.0, log_steps=20,
     )  # fmt: skip
     synthesis = SynthesisSettings(
-        boxes=low, terrains_per_unit=4, candidates=16, optimise=OptimiseSettings(iterations=200), mirrored=False
+        boxes=low, terrains_per_unit=4, rollout=RolloutSettings(), optimise=OptimiseSettings(iterations=200)
     )
     small = TrackerSettings.small()
     tracker = replace(small, policy=replace(small.policy, hidden=(128, 128)))
@@ -256,7 +263,7 @@ def scratch() -> LoopSettings:
         synthesis=SynthesisPlan(8, 6, synthesis),
         tracker=TrackerPlan(tracker, TrainingPlan(worlds=64, iterations=300, milestone_iterations=50)),
         record=_recording(1.0, 0.3, clips_per_unit=4),
-        guard=GuardSettings(quality=QualityLimits(foot_skate=60.0), least_diversity=_LOW_BOXES),
+        guard=GuardSettings(quality=AdmissionLimits(foot_skate=60.0), least_diversity=_LOW_BOXES),
         expected=Expected(90, 60, 120, 10, 5),
     )
     return LoopSettings("scratch", (plan,), 1, torch_threads=1)
@@ -271,7 +278,7 @@ def quick() -> LoopSettings:
     )  # fmt: skip
     synthesis = SynthesisSettings(
         boxes=low, terrains_per_unit=4, candidates=8, rollout=RolloutSettings(seconds=12.0),
-        optimise=OptimiseSettings(iterations=150), mirrored=False,
+        optimise=OptimiseSettings(iterations=150),
     )  # fmt: skip
     base = TrackerSettings()
     ppo = replace(
@@ -291,9 +298,8 @@ def quick() -> LoopSettings:
 def gpu() -> LoopSettings:
     """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth and sixth day)."""
     synthesis = SynthesisSettings(
-        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400),
-        mirrored=False,
-    )  # fmt: skip
+        terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400)
+    )
     step = StepSettings(own_start=0.0, adam=AdamSettings(rate=3e-4))
     base = TrackerSettings()
     careful = replace(base.ppo, actor_rate=5e-5, rate_range=(1e-5, 1e-4), target_kl=0.02, stop_kl=0.1)
@@ -301,7 +307,7 @@ def gpu() -> LoopSettings:
         generator=TrainSettings(seconds=360, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
         tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35),
-        record=RecordSettings(mirrored=False, clips_per_unit=256),
+        record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
         expected=Expected(380, 110, 1110, 40, 25),
     )
@@ -329,23 +335,37 @@ PRESETS: dict[str, Callable[[], LoopSettings]] = {"tiny": tiny, "scratch": scrat
 
 
 def preset(name: str) -> LoopSettings:
+    """The settings of that name."""
     if name not in PRESETS:
         raise SettingsError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}")
     return PRESETS[name]()
 
 
-def _recording(shortest: float, cut: float, clips_per_unit: int, accept: AcceptSettings | None = None) -> RecordSettings:
+def _recording(shortest: float, cut: float, clips_per_unit: int, accept: RecordingLimits | None = None) -> RecordSettings:
     """Stretches from `shortest` s on are kept: a tracker of minutes holds a clip for seconds, not to its end."""
     return RecordSettings(
         attempt=AttemptSettings(shortest=shortest),
         stretch=StretchSettings(shortest=shortest, cut_before_failure=cut),
-        accept=accept or AcceptSettings(shortest=shortest),
-        mirrored=False,
+        accept=accept or RecordingLimits(shortest=shortest),
         clips_per_unit=clips_per_unit,
     )
 
 
 __all__ = [
-    "PRESETS", "Expected", "GuardSettings", "IterationPlan", "LoopSettings", "QualityLimits", "StartSettings", "SynthesisPlan",
-    "TrackerPlan", "VariationPlan", "gpu", "paper", "preset", "quick", "scratch", "tiny",
+    "PRESETS",
+    "AdmissionLimits",
+    "Expected",
+    "GuardSettings",
+    "IterationPlan",
+    "LoopSettings",
+    "StartSettings",
+    "SynthesisPlan",
+    "TrackerPlan",
+    "VariationPlan",
+    "gpu",
+    "paper",
+    "preset",
+    "quick",
+    "scratch",
+    "tiny",
 ]  # fmt: skip

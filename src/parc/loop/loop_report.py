@@ -60,6 +60,7 @@ def gather_report(folder: Path | str) -> dict[str, Any]:
 
 
 def write_report_json(folder: Path | str, report: dict[str, Any]) -> Path:
+    """The numbers of a run as report.json in its folder."""
     file = Path(folder) / REPORT_JSON
     write_bytes_atomically(file, json.dumps(report, indent=1).encode())
     return file

@@ -22,6 +22,8 @@ from parc.run.work_items import Workers, WorkersState, check_cluster, workers_at
 
 @dataclass(frozen=True)
 class Machines:
+    """On which machines the stages of a run work."""
+
     cluster: str | None = None
     """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT; None: this process"""
     processes: int = 1

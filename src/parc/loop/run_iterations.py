@@ -58,7 +58,7 @@ from parc.loop.admission_rules import GuardSettings
 from parc.loop.admit_clips import ADMISSION, DATASET, admit, read_admission
 from parc.loop.initial_dataset import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.initial_models import RunSources, prepare
-from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, hash_settings, locked, refusal
+from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, locked, refusal
 from parc.loop.loop_plan import LoopSettings, TrackerPlan
 from parc.loop.machines import Machines
 from parc.loop.run_errors import disk_sentence, gpu_sentence
@@ -66,6 +66,7 @@ from parc.loop.stage_training import GeneratorTraining, TrackerTraining, run_tra
 from parc.loop.unlearnable_motions import lost_motions
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.run.atomic_files import remove_leftovers, write_bytes_atomically
+from parc.run.hashing import hash_settings
 from parc.run.work_items import Workers, WorkersState
 from parc.track.learn.tracker_training import ACTOR, CHECKPOINT
 from parc.vary.dataset_variations import vary_dataset
@@ -76,6 +77,8 @@ _log = logging.getLogger("parc.loop")
 
 @dataclass(frozen=True)
 class LoopResult:
+    """What a run gave."""
+
     dataset: Path
     """D of the last iteration"""
     recorded: int
@@ -149,10 +152,10 @@ class _Run:
         settings, seed = self.settings.start, self.settings.seed
         if source is not None:
             inputs = {"files": hash_of_folder(source)}
-            self._do("start", inputs, lambda out: import_start(source, out, self.character), dataset_files)
+            self._do(Stage("start", inputs, lambda out: import_start(source, out, self.character), dataset_files))
         else:
             inputs = {"settings": hash_settings(settings, seed)}
-            self._do("start", inputs, lambda out: stroll_start(settings, seed, out, self.character), dataset_files)
+            self._do(Stage("start", inputs, lambda out: stroll_start(settings, seed, out, self.character), dataset_files))
         return self.folder / "start"
 
     def _iteration(self, i: int, before: Path) -> tuple[Path, dict[str, Any], int]:
@@ -184,7 +187,7 @@ class _Run:
             report = vary_dataset(start, out, self.character, plan.count, seed, plan.vary, self.device)
             return {"clips": len(Dataset.open(out)), "refused": len(report.results) - len(report.named("kept"))}
 
-        self._do(f"{_name(0)}/variation", inputs, work, dataset_files)
+        self._do(Stage(f"{_name(0)}/variation", inputs, work, dataset_files))
         varied = self._place(0, "variation")
         tracker = self._tracker(0, plan.tracker, start, varied)
         recorded = self._recording(0, plan.record, plan.tracker.training.threads, varied, tracker)
@@ -203,7 +206,7 @@ class _Run:
 
         training = GeneratorTraining(settings, before, first, self.character, self.device)
         work = partial(run_training, training, machines=self.machines)
-        self._do(f"{_name(i)}/generator", inputs, work, lambda out: [out / GENERATOR_FILE])
+        self._do(Stage(f"{_name(i)}/generator", inputs, work, lambda out: [out / GENERATOR_FILE]))
         return self._place(i, "generator") / GENERATOR_FILE
 
     def _synthesis(self, i: int, generator: Path) -> Path:
@@ -221,7 +224,7 @@ class _Run:
                 _log.warning("iteration %d: no generated motion was valid; the data set stays as it is", i)
             return {"clips": clips, "units": len(unit_notes(out).notes())}
 
-        self._do(f"{_name(i)}/synthesis", inputs, work, dataset_files)
+        self._do(Stage(f"{_name(i)}/synthesis", inputs, work, dataset_files))
         return self._place(i, "synthesis")
 
     def _tracker(self, i: int, plan: TrackerPlan, before: Path, generated: Path) -> Path:
@@ -241,7 +244,7 @@ class _Run:
             task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device, lost)
             return run_training(task, out, machines=self.machines) | {"left_out": len(lost)}
 
-        self._do(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT])
+        self._do(Stage(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT]))
         return self._place(i, "tracker") / ACTOR
 
     def _recording(self, i: int, settings: RecordSettings, threads: int, generated: Path, tracker: Path) -> Path:
@@ -263,7 +266,7 @@ class _Run:
                 )
             return report.to_dict() | {"recorded": len(Dataset.open(out))}
 
-        self._do(f"{_name(i)}/recording", inputs, work, dataset_files)
+        self._do(Stage(f"{_name(i)}/recording", inputs, work, dataset_files))
         return self._place(i, "recording")
 
     def _dataset(self, i: int, guard: GuardSettings, before: Path, generated: Path, recorded: Path | None) -> dict[str, Any]:
@@ -283,28 +286,21 @@ class _Run:
             counts = {name: len(admission[name]) for name in ("joined", "refused")}
             return {"clips": admission["clips"], **counts, "surplus": admission["surplus"], "warning": admission["warning"]}
 
-        self._do(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)])
+        self._do(Stage(f"{_name(i)}/dataset", inputs, work, lambda out: [out / ADMISSION, *dataset_files(out / DATASET)]))
         return read_admission(self._place(i, "dataset"))
 
-    def _do(
-        self,
-        name: str,
-        inputs: dict[str, str],
-        work: Callable[[Path], dict[str, Any]],
-        outputs: Callable[[Path], list[Path]],
-    ) -> None:
-        stage = Stage(name, inputs, work, outputs)
+    def _do(self, stage: Stage) -> None:
         if self.ledger.is_current(stage):
-            _log.info("%s: done before", name)
+            _log.info("%s: done before", stage.name)
             return
         changed = self.ledger.changed_inputs(stage)
-        _log.info("%s: %s", name, f"over again, because of another {', '.join(changed)}" if changed else "begins")
+        _log.info("%s: %s", stage.name, f"over again, because of another {', '.join(changed)}" if changed else "begins")
         entry = self.ledger.run(stage)
         if torch.device(self.device).type == "cuda":  # graphs and worlds of a stage hold the GPU's memory until collected
             gc.collect()
             torch.cuda.empty_cache()
         numbers = ", ".join(f"{k} {v:.4g}" for k, v in entry.result.items() if isinstance(v, int | float) and math.isfinite(v))
-        _log.info("%s: done in %.0f s; %s", name, entry.seconds, numbers)
+        _log.info("%s: done in %.0f s; %s", stage.name, entry.seconds, numbers)
 
     @contextlib.contextmanager
     def _workers(self, stage: str) -> Iterator[Workers]:
@@ -324,11 +320,9 @@ class _Run:
         return self.folder / _name(i) / stage
 
     def _hash(self, file: Path | None) -> str:
-        if file is None:
-            return NOTHING
-        if not file.is_file():
+        if file is not None and not file.is_file():
             raise LoopError(f"there is no file {file}")
-        return self.ledger.hash_of(file)
+        return NOTHING if file is None else self.ledger.hash_of(file)
 
     def _seed(self, i: int, stage: int) -> int:
         return int(np.random.SeedSequence([self.settings.seed, i, stage]).generate_state(1)[0] >> 2)
@@ -367,14 +361,7 @@ class _Reached(Exception):
 class _Look(_Run):
     """Goes through the stages that are done, and no further."""
 
-    def _do(
-        self,
-        name: str,
-        inputs: dict[str, str],
-        work: Callable[[Path], dict[str, Any]],
-        outputs: Callable[[Path], list[Path]],
-    ) -> None:
-        stage = Stage(name, inputs, work, outputs)
+    def _do(self, stage: Stage) -> None:
         if not self.ledger.is_current(stage):
             raise _Reached(stage)
 
@@ -394,5 +381,5 @@ def _name(i: int) -> str:
 
 
 def _description(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
-    where = {name: None if path is None else str(path.absolute()) for name, path in asdict(sources).items()}
+    where = {name: path and str(path.absolute()) for name, path in asdict(sources).items()}
     return {"settings": asdict(settings), "sources": where}

@@ -93,7 +93,7 @@ def _guard(guard: GuardSettings) -> str:
         return "all clips"
     rules = [f"from {guard.shortest:g} s on"]
     if guard.quality is not None:
-        rules += [f"{name} up to {getattr(guard.quality, name):g}" for name in guard.quality.__dataclass_fields__]
+        rules += [f"{name} up to {getattr(guard.quality, name):g}" for name in guard.quality.measures]
     if guard.nearest:
         rules.append(f"{guard.nearest:g} m from every other")
     if guard.refuse_surplus:

@@ -26,6 +26,8 @@ _LEAST_SHARE = 0.02
 
 @dataclass(frozen=True)
 class Progress:
+    """How far a run has come."""
+
     state: str
     """finished, running or stopped"""
     process: str | None
@@ -72,6 +74,7 @@ def _is_run(run: Any) -> bool:
 
 
 def read_progress(folder: Path | str) -> Progress:
+    """Of the run in a folder, from what its files say."""
     folder = Path(folder)
     with reading(f"the run in {folder}", "run", LoopError):
         return _read_progress(folder)

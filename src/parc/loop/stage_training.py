@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from parc.generate.training.generator_training import TrainSettings, train_gener
 from parc.loop.ledger import LoopError
 from parc.loop.machines import Machines
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.dataclass_json import from_json, to_json
 from parc.run.file_reading import read_json, reading
 from parc.track.learn.tracker_training import TrainingPlan, train_tracker
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.tracker_settings import TrackerSettings
 
 TASK_FILE, RESULT_FILE = "training_task.json", "training_result.json"
 _SCRATCH = 2**20
@@ -32,6 +33,8 @@ _SCRATCH = 2**20
 
 @dataclass(frozen=True)
 class GeneratorTraining:
+    """A generator's training in a process of its own."""
+
     settings: TrainSettings
     dataset: Path
     first: Path | None
@@ -47,6 +50,8 @@ class GeneratorTraining:
 
 @dataclass(frozen=True)
 class TrackerTraining:
+    """A tracker's training in processes of its own."""
+
     settings: TrackerSettings
     plan: TrainingPlan
     datasets: tuple[Path, ...]
@@ -75,12 +80,8 @@ _KINDS: dict[str, type[Training]] = {"generator": GeneratorTraining, "tracker": 
 def write_training(task: Path, training: Training, threads: int) -> None:
     """A training as JSON: its settings, and the names of the files and folders it reads."""
     kind = next(name for name, kind in _KINDS.items() if isinstance(training, kind))
-    content = {"training": kind, "threads": threads, "values": asdict(training)}
-    write_bytes_atomically(task, json.dumps(content, default=_plain, indent=1).encode())
-
-
-def _plain(value: object) -> object:
-    return sorted(value) if isinstance(value, frozenset) else str(value)
+    content = {"training": kind, "threads": threads, "values": to_json(training)}
+    write_bytes_atomically(task, json.dumps(content, indent=1).encode())
 
 
 def read_training(task: Path) -> tuple[Training, int]:
@@ -91,7 +92,7 @@ def read_training(task: Path) -> tuple[Training, int]:
         if kind is None or type(threads) is not int or threads < 1:
             raise FormatError(f"{task} holds no training this version knows")
         try:
-            return from_dict(kind, content["values"]), threads
+            return from_json(kind, content["values"]), threads
         except ParcError as error:
             raise FormatError(f"{task} holds no training this version knows: {error}") from None
 

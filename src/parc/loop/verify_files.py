@@ -11,13 +11,16 @@ from pathlib import Path
 from parc.dataset.clip_shard import Shard
 from parc.dataset.index_file import INDEX, Index
 from parc.errors import FormatError, ParcError
-from parc.loop.ledger import LEDGER, Ledger, hash_file
+from parc.loop.ledger import LEDGER, Ledger
 from parc.models import FOLDER, published_hashes
 from parc.run.checkpoint import has_hash, load_checkpoint
+from parc.run.hashing import hash_file
 
 
 @dataclass
 class Verification:
+    """What was read, and what was wrong with it."""
+
     kind: str
     """data set, model, .motion file or run"""
     files: int = 0

@@ -15,6 +15,7 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.kinematics import BodyPose
 from parc.character.limb_chains import Limbs, limbs_of
+from parc.character.posture import bend
 from parc.metrics.clip_batch import ClipBatch
 from parc.metrics.time_filters import moving_mean, tidied, unwrapped
 from parc.terrain.terrain import TerrainBatch
@@ -146,12 +147,12 @@ class BodySignals:
     @cached_property
     def knee(self) -> Tensor:
         """[N, T, 2] flexion, 0 straight"""
-        return _bend(self.at(self.limbs.hip), self.at(self.limbs.knee), self.at(self.limbs.ankle))
+        return torch.rad2deg(bend(self.at(self.limbs.hip), self.at(self.limbs.knee), self.at(self.limbs.ankle)))
 
     @cached_property
     def elbow(self) -> Tensor:
         """[N, T, 2] flexion, 0 straight"""
-        return _bend(self.at(self.limbs.shoulder), self.at(self.limbs.elbow), self.at(self.limbs.hand))
+        return torch.rad2deg(bend(self.at(self.limbs.shoulder), self.at(self.limbs.elbow), self.at(self.limbs.hand)))
 
     @cached_property
     def thigh(self) -> Tensor:
@@ -220,8 +221,3 @@ class BodySignals:
     @staticmethod
     def _edge(mask: Tensor) -> Tensor:
         return torch.cat([torch.zeros_like(mask[:, :1]), mask[:, 1:] & ~mask[:, :-1]], 1)
-
-
-def _bend(upper: Tensor, middle: Tensor, end: Tensor) -> Tensor:
-    a, b = torch.nn.functional.normalize(middle - upper, dim=-1), torch.nn.functional.normalize(end - middle, dim=-1)
-    return torch.rad2deg(torch.atan2(torch.linalg.cross(a, b).norm(dim=-1), (a * b).sum(-1)))

@@ -24,12 +24,14 @@ from parc.terrain.terrain_distance import clearance, penetration_depth
 
 
 def groups(clips: Iterable[Clip], frames_at_once: int = 4096) -> Iterator[list[Clip]]:
-    """Clips in order, together while of one frame rate and of about `frames_at_once` padded frames: that bounds the memory."""
+    """Clips in order, together while of one frame rate and cell size and of about `frames_at_once` padded frames: that bounds the
+    memory."""
     group: list[Clip] = []
     longest = 0
     for clip in clips:
         grown = max(longest if group else 0, len(clip.motion))
-        if group and (grown * (len(group) + 1) > frames_at_once or clip.motion.fps != group[0].motion.fps):
+        alike = not group or (clip.motion.fps, clip.terrain.cell) == (group[0].motion.fps, group[0].terrain.cell)
+        if group and (grown * (len(group) + 1) > frames_at_once or not alike):
             yield group
             group, grown = [], len(clip.motion)
         longest = grown
@@ -40,6 +42,8 @@ def groups(clips: Iterable[Clip], frames_at_once: int = 4096) -> Iterator[list[C
 
 @dataclass(frozen=True, eq=False)
 class ClipBatch:
+    """Clips side by side, and what metrics ask of them, each worked out once."""
+
     character: Character
     root_pos: Tensor
     """[N, T, 3]"""

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from parc.metrics.clip_batch import ClipBatch
+from parc.metrics.masked_reductions import masked_mean
 
 GRAVITY = 9.81
 """m/s2"""
@@ -64,7 +65,7 @@ def flight(batch: ClipBatch) -> tuple[Tensor, Tensor]:
     """(mean ballistic error in flight in m/s2, NaN without flight; share of all frames that float in %), [N] each."""
     error, judged = flight_error(batch)
     floating = 100 * (judged & (error > GRAVITY / 2)).sum(1) / batch.frames
-    return _mean(error, judged), floating
+    return masked_mean(error, judged), floating
 
 
 def veer(batch: ClipBatch) -> Tensor:
@@ -73,11 +74,4 @@ def veer(batch: ClipBatch) -> Tensor:
     Nobody can turn or brake in the air; beside a wall one can push, so only airborne frames count.
     """
     acceleration, judged = flight_acceleration(batch, airborne(batch))
-    return _mean(acceleration[..., :2].norm(dim=-1), judged)
-
-
-def _mean(values: Tensor, mask: Tensor) -> Tensor:
-    """[N] over the frames of a mask [N, T]; NaN where there are none."""
-    count = mask.sum(1)
-    mean = torch.where(mask, values, 0.0).sum(1) / count.clamp_min(1)
-    return torch.where(count > 0, mean, torch.nan)
+    return masked_mean(acceleration[..., :2].norm(dim=-1), judged)

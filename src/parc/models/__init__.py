@@ -8,18 +8,19 @@ hashes.json publishes size and SHA-256 of all of them. A model is compared with 
 process; `parc verify` compares the files of others in the same way with the hashes they hold themselves.
 """
 
-import hashlib
 import json
 from functools import cache
 from pathlib import Path
 
 from parc.errors import ParcError
+from parc.run.hashing import hash_file
 
 FOLDER = Path(__file__).parent
 HASHES = "hashes.json"
 
 
 def shipped_generator() -> Path:
+    """The generator in the box."""
     return _shipped("generator")
 
 
@@ -56,7 +57,7 @@ def _shipped(name: str) -> Path:
 
 def described(file: Path) -> dict:
     """What hashes.json says of a file."""
-    return {"bytes": file.stat().st_size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    return {"bytes": file.stat().st_size, "sha256": hash_file(file)}
 
 
 @cache

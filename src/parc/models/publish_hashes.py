@@ -7,6 +7,7 @@ from parc.run.atomic_files import write_bytes_atomically
 
 
 def main() -> None:
+    """Write hashes.json for what is in this folder now."""
     files = [*FOLDER.glob("*.safetensors"), *FOLDER.glob("motions/index.json"), *FOLDER.glob("motions/*.safetensors")]
     known = {file.relative_to(FOLDER).as_posix(): described(file) for file in sorted(files)}
     write_bytes_atomically(FOLDER / HASHES, (json.dumps(known, indent=1) + "\n").encode())

@@ -25,6 +25,8 @@ from parc.motion.motion import Motion
 
 @dataclass(frozen=True)
 class HastenSettings:
+    """How far slow passages are hurried."""
+
     speed: float = 1.2
     """m/s, what slow passages come to"""
     fastest: float = 2.0

@@ -23,6 +23,8 @@ MOST_CONTACT = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Motion:
+    """What a body does over time: root, joint angles and contacts, frame by frame."""
+
     root_pos: Tensor
     """[T, 3] pelvis in the world, m"""
     root_rot: Tensor

@@ -143,6 +143,7 @@ def hesitation_frames(
 def remove_hesitation(
     motion: Motion, character: Character, distance: float = HESITATION_DISTANCE, run: int = HESITATION_FRAMES
 ) -> Motion:
+    """The motion without the frames in which the body stands and waits."""
     return select(motion, ~hesitation_frames(motion, character, distance, run))
 
 

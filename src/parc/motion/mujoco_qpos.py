@@ -37,6 +37,7 @@ class Layout:
 
 @lru_cache(maxsize=64)
 def state_layout(character: Character) -> Layout:
+    """Which number of MuJoCo's state is which joint's: bodies depth first, as MuJoCo orders them."""
     order: list[int] = []
 
     def visit(body: int) -> None:

@@ -31,6 +31,8 @@ from parc.path.navigation_graph import Cell, NavigationGraph
 
 @dataclass(frozen=True)
 class Route:
+    """A way over cells, as A* found it."""
+
     cells: tuple[Cell, ...]
     """cells from start to goal, both included"""
     is_jump: tuple[bool, ...]

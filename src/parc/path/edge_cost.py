@@ -17,6 +17,8 @@ from parc.path.navigation_graph import NavigationGraph
 
 @dataclass(frozen=True)
 class CostSettings:
+    """What an edge of the navigation graph costs."""
+
     w_xy: float = 1.0
     """weight of the squared horizontal distance, 1/m^2"""
     w_z: float = 0.15

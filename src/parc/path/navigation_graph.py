@@ -36,6 +36,8 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class GraphSettings:
+    """Which steps and jumps between cells there are."""
+
     max_step: float = 2.1
     """largest height difference of a step between neighbours, m (paper)"""
     corner_step: float = 0.2
@@ -59,6 +61,8 @@ class GraphSettings:
 
 @dataclass(frozen=True, eq=False)
 class NavigationGraph:
+    """Cells and the edges between them, as compressed rows."""
+
     size: tuple[int, int]
     """rows and columns of the terrain"""
     cell: float

@@ -27,6 +27,8 @@ NEARER_IN_ARC = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class PathBatch:
+    """Paths side by side, sampled at even distances."""
+
     points: Tensor
     """[N, M, 3] point k of a path lies at arc length min(k * spacing, length); the rest repeat the last, m"""
     length: Tensor

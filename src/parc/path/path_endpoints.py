@@ -16,6 +16,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class EndpointSettings:
+    """How far apart start and goal of a random path are."""
+
     min_distance: float = 5.0
     """least horizontal distance between start and goal, m"""
 

@@ -24,6 +24,7 @@ def save_path(path: TerrainPath, file: Path | str) -> None:
 
 
 def load_path(file: Path | str) -> TerrainPath:
+    """The path in a JSON file."""
     content = read_json(file)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(f'{file} is not a path file, expected a JSON object with "format": "{FORMAT}"')

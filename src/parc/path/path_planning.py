@@ -17,6 +17,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class PlanSettings:
+    """Graph, costs and endpoints of a planned path."""
+
     graph: GraphSettings = field(default_factory=GraphSettings)
     cost: CostSettings = field(default_factory=CostSettings)
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)

@@ -20,6 +20,8 @@ _ON_GROUND = 1e-3
 
 
 class Difficulty(NamedTuple):
+    """What a body must master along a route."""
+
     climb: float
     """highest rise from one foothold to the next, m"""
     drop: float

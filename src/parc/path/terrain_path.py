@@ -10,6 +10,8 @@ from parc.errors import PathError
 
 @dataclass(frozen=True, eq=False)
 class TerrainPath:
+    """Waypoints from a start to a goal, and the curve through them."""
+
     nodes: Tensor
     """[N, 3] waypoints on the ground, m"""
 

@@ -14,13 +14,23 @@ import numpy as np
 from parc.character.character import Character
 from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import motion_to_qpos, motion_to_qvel
-from parc.physics.mujoco_model import add_character, add_ground_box, compile_spec, new_spec, root_height
+from parc.physics.mujoco_model import (
+    NATIVE_FLAGS,
+    add_character,
+    add_ground_box,
+    compile_spec,
+    model_spec,
+    new_spec,
+    root_height,
+)
 from parc.physics.physical_contract import Contract
 from parc.run.atomic_files import write_bytes_atomically
-from parc.terrain.terrain import Terrain
+from parc.terrain.terrain import CELL, Terrain
 
 DEPTH = 1.0
 """m of ground below the lowest cell"""
+NEWER = (' input="pos"',)
+"""what MuJoCo 4.0 writes and 3 refuses; without it both read the same model"""
 
 
 @dataclass(frozen=True)
@@ -81,3 +91,17 @@ def export_mjcf(
         spec.add_key(name="start", qpos=qpos.double().numpy(), qvel=qvel.double().numpy())
     compile_spec(spec, character)
     write_bytes_atomically(path, spec.to_xml().encode())
+
+
+def window_mjcf(character: Character, contract: Contract, cell: float = CELL) -> str:
+    """The model that our own CPU engine steps, as MJCF for MuJoCo 3 and 4: character, window of ground, contact sensors.
+
+    Geoms 0 .. 48 are the window's boxes, which who steps it has to move (`parc.physics.terrain_window`).
+    """
+    spec = model_spec(character, contract, cell)
+    spec.option.disableflags |= NATIVE_FLAGS
+    compile_spec(spec, character)
+    text = spec.to_xml()
+    for words in NEWER:
+        text = text.replace(words, "")
+    return text

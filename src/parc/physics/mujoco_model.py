@@ -44,6 +44,8 @@ STOP_STIFFNESS, STOP_DAMPING = 0.8, 0.9
 """of a stop, in armature / h^2 and armature / h: an explicit step is stable while the first is under 4 - 2 x the second"""
 STOP_TORQUE = 3.0
 """times the character's torque limit: the most a stop gives"""
+NATIVE_FLAGS = int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE | mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+"""what `native_copy` switches off"""
 _BODY_BIT, _GROUND_BIT = 1, 2
 _SENSOR_SLOTS = 16
 """contacts one body can have with the ground before Warp's sensor stops sorting them (the found flag stays right)"""
@@ -73,6 +75,11 @@ def excluded_contacts(character: Character) -> tuple[str, ...]:
 
 def build_model(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjModel:
     """Character, motors, window of ground and contact sensors."""
+    return compile_spec(model_spec(character, contract, cell), character)
+
+
+def model_spec(character: Character, contract: Contract, cell: float = CELL) -> mujoco.MjSpec:
+    """The same before it is compiled."""
     spec = new_spec(contract, character.name)
     for i in range(WINDOW):
         for j in range(WINDOW):
@@ -80,7 +87,7 @@ def build_model(character: Character, contract: Contract, cell: float = CELL) ->
             add_ground_box(spec, (x, y, -HALF_HEIGHT), (0.5 * cell, 0.5 * cell, HALF_HEIGHT), contract)
     add_character(spec, character, contract)
     _add_contact_sensors(spec, character)
-    return compile_spec(spec, character)
+    return spec
 
 
 def native_copy(model: mujoco.MjModel) -> mujoco.MjModel:
@@ -90,7 +97,7 @@ def native_copy(model: mujoco.MjModel) -> mujoco.MjModel:
     AUTORESET off: MuJoCo would put a diverged world back to its zero pose without telling.
     """
     native = model.__copy__()
-    native.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE | mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    native.opt.disableflags |= NATIVE_FLAGS
     return native
 
 
@@ -262,11 +269,16 @@ def _set_contact(geom: mujoco.MjsGeom, contract: Contract, own: int, other: int)
     geom.margin = 0.5 * contract.contact_margin  # MuJoCo adds those of the two geoms
 
 
+def contact_sensor(body: str) -> str:
+    """Name of the sensor that counts a body's contacts with the ground."""
+    return f"{body}_touches"
+
+
 def _add_contact_sensors(spec: mujoco.MjSpec, character: Character) -> None:
     """One number a body: how many contacts it has with the ground. Position stage, hence free of forces and cheap."""
     for name in character.names:
         spec.add_sensor(
-            name=f"{name}_touches",
+            name=contact_sensor(name),
             type=mujoco.mjtSensor.mjSENS_CONTACT,
             objtype=mujoco.mjtObj.mjOBJ_BODY,
             objname=name,

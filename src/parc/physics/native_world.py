@@ -61,6 +61,10 @@ class NativeWorld(World):
         """[N] terrain that the windows show; none of this bank yet"""
         self.terrain_row.zero_()
 
+    def replace_terrains(self, rows: Tensor, terrains: TerrainBatch) -> None:
+        self._bank.put(rows, terrains)
+        self._window_row[np.isin(self._window_row, rows.numpy())] = -1
+
     @torch.no_grad()
     def reset(self, mask: Tensor, qpos: Tensor, qvel: Tensor) -> None:
         if not mask.any():

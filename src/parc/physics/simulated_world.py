@@ -68,6 +68,13 @@ class World(ABC):
         """The terrains worlds can be put on; replaces the bank and sets `terrain_row` to 0, then every world must be reset."""
 
     @abstractmethod
+    def replace_terrains(self, rows: Tensor, terrains: TerrainBatch) -> None:
+        """Other terrains [K] in rows [K] of the bank, padded to its grids; in place, so that a recorded step goes on.
+
+        Worlds on these rows must be reset. The bank that was handed over may change with it.
+        """
+
+    @abstractmethod
     def reset(self, mask: Tensor, qpos: Tensor, qvel: Tensor) -> None:
         """Worlds where mask [N] is true take the state given ([N, nq], [N, nv]); body_pos and body_rot follow; no host sync.
 

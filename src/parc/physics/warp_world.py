@@ -132,6 +132,10 @@ class WarpWorld(World):
         self.terrain_row.zero_()
         self._synchronize()
 
+    def replace_terrains(self, rows: Tensor, terrains: TerrainBatch) -> None:
+        for own, part in ((self._heights, terrains.heights), (self._low, terrains.min_point), (self._size, terrains.size)):
+            own.index_copy_(0, rows, part.to(own.dtype))
+
     @torch.no_grad()
     def reset(self, mask: Tensor, qpos: Tensor, qvel: Tensor) -> None:
         bad = out_of_bounds(qpos, qvel)

@@ -4,7 +4,7 @@
             - pace x seconds it took
             + caution x (survival x share of the rehearsal that the reference was followed + value x the tracker's value)
             - what it costs to be beside the path, in a pit under it, on the ground, or off the map
-            - drift x distance between body and reference - idle, for a pause
+            - drift x distance between body and reference - crouch x bent knees - idle, for a pause
 
 It is taken where the future was still good, not where it went wrong.
 """
@@ -47,6 +47,10 @@ class ScoreSettings:
     """m that a metre nearer to the ground than a crouch costs: who lies may be safe but does not get up"""
     off_map: float = 0.0
     """m that a metre beyond the edge of the terrain costs"""
+    crouch: float = 0.0
+    """m that a rad costs by which the straighter knee is bent beyond `crouch_allowed` while only feet touch, on average"""
+    crouch_allowed: float = 0.35
+    """rad: what people do on level ground"""
     idle: float = 0.0
     """m that a pause costs: it is there for want of anything safer"""
 
@@ -69,6 +73,8 @@ class FutureEnds:
     """[N] of the tracker's value function; None: unknown"""
     pauses: Tensor | None = None
     """[N] 1 for a future that stands still, 0 for others; None: no such"""
+    crouch: Tensor | None = None
+    """[N] rad of bent knees (`parc.character.posture.crouch`), mean over the rehearsal; None: not looked at"""
 
 
 def score_futures(
@@ -94,4 +100,6 @@ def score_futures(
         trust = trust + settings.value * ends.value.clamp_max(settings.content)
     score = worth(paths, ends.progress, root[:, 2], settings.climb) - settings.pace * ends.seconds
     score = score + max(caution, settings.boldness) * trust - off - settings.drift * ends.drift
+    if ends.crouch is not None:
+        score = score - settings.crouch * ends.crouch
     return score if ends.pauses is None else score - settings.idle * ends.pauses

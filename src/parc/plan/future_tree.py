@@ -50,6 +50,8 @@ class Branch:
     """control steps before the reference was lost or the body lay"""
     value: float = 0.0
     """of the tracker's value function at the end; 0 without a critic"""
+    crouch: float = 0.0
+    """rad that the straighter knee is bent beyond what is allowed, mean over the record"""
     score: float = 0.0
     """m of progress that it is worth (`parc.plan.future_score`)"""
     progress: float = 0.0
@@ -74,6 +76,7 @@ class Branch:
         first: int = 0,
         value: float = 0.0,
         progress: float = 0.0,
+        crouch: float = 0.0,
     ) -> "Branch":
         """What one body of a rehearsal did, in tensors of its own: the others are forgotten."""
         states = Snapshot(*(part[row].clone() for part in trace.states))
@@ -82,7 +85,7 @@ class Branch:
         own = PlanReference(own.frames.clone(), FrameRows(*(part.clone() for part in own.rows)))
         survived = int(trace.survived[row])
         branch = cls(states, targets, error, drift, own, first, end, survived, value, origin=origin, parent=parent)
-        branch.progress = progress
+        branch.progress, branch.crouch = progress, crouch
         return branch
 
     @property

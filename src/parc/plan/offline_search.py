@@ -257,5 +257,6 @@ class Search:
             trace.survived / trace.steps,
             trace.drift[row, (end - 1).clamp_min(0)],
             self.stage.value(trace, keep.clamp(0, trace.steps)) if self.settings.value else None,
+            crouch=self.stage.crouch(trace, self.settings.crouch_allowed) if self.settings.crouch else None,
         )
         return score_futures(ends, self._rows, None, self.settings)

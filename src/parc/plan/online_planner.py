@@ -246,10 +246,11 @@ class Planner:
         tried = stage.rehearse(ground.terrain, parents, frames, steps, SETTLED, FALL, request.is_wanted)
         value = stage.value(tried.trace, request.commit) if 0 < request.commit <= steps else None
         values = [0.0] * settings.candidates if value is None else value.tolist()
+        bent = stage.crouch(tried.trace, settings.crouch_allowed).tolist() if settings.crouch else [0.0] * len(values)
         if not parents:
-            return [tried.branch(k, request.commit, None, values[k]) for k in range(settings.candidates)]
+            return [tried.branch(k, request.commit, None, values[k], crouch=bent[k]) for k in range(settings.candidates)]
         ends = [self._end(request, tried.trace, k, kind) for k, kind in enumerate(kinds)]
-        return [tried.branch(k, ends[k], kind, values[k]) for k, kind in enumerate(kinds)]
+        return [tried.branch(k, ends[k], kind, values[k], crouch=bent[k]) for k, kind in enumerate(kinds)]
 
     def _end(self, request: Request, trace: Trace, row: int, origin: Origin) -> int:
         """Steps of a new branch. Who stands safely stands for all of the rehearsal: there is more time to find a way."""
@@ -302,6 +303,7 @@ class Planner:
             torch.stack([branch.drift[max(int(at) - 1, 0)] for branch, at in zip(branches, good, strict=True)]),
             torch.tensor([branch.value for branch in branches]),
             torch.tensor([float(branch.origin == "pause") for branch in branches]),
+            torch.tensor([branch.crouch for branch in branches]),
         )
         return score_futures(ends, paths, ground.terrain, settings, request.caution)
 

@@ -33,7 +33,7 @@ class PlainSettings:
 
     candidates: int = 16
     """motions of which the best is tracked"""
-    rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(seconds=20.0))
+    rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(seconds=20.0, slowest=0.5))
     select: SelectSettings = field(default_factory=SelectSettings)
     optimise: OptimiseSettings | None = field(default_factory=lambda: OptimiseSettings(iterations=200))
     """None: no kinematic correction"""

@@ -36,6 +36,7 @@ from parc.plan.path_progress import at_goal, walk, worth
 from parc.plan.plan_writing import write_windows
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
+from parc.track.env.observation import BodyState
 from parc.track.follow.outcome import FallSettings
 from parc.track.follow.reference_table import FrameRows, WrittenTable
 from parc.track.follow.trace import Snapshot
@@ -56,6 +57,8 @@ class ReflexSettings:
     """control steps from one plan of a body to its next"""
     windows: int = 3
     """windows in a plan; the tracker looks 30 frames ahead, and past the plan's end its last frame stays"""
+    candidates: int = 1
+    """plans written each time, of which the tracker's critic takes the best"""
     rollout: RolloutSettings = field(default_factory=lambda: RolloutSettings(keep=13, overlap=0))
     """how windows are sampled; of it `radius`, `seconds` and `slowest` are not used here"""
     fall: FallSettings = field(default_factory=FallSettings.at_once)
@@ -74,8 +77,10 @@ class ReflexSettings:
     """m/s: a path that takes longer than `seconds` at this speed gets that much time"""
 
     def __post_init__(self) -> None:
-        if self.every < 1 or self.windows < 1:
-            raise SettingsError(f"a plan of {self.windows} windows every {self.every} control steps, expected at least 1 of each")
+        if self.every < 1 or self.windows < 1 or self.candidates < 1:
+            raise SettingsError(
+                f"{self.candidates} plans of {self.windows} windows every {self.every} control steps, expected at least 1 of each"
+            )
         if self.every >= self.length:
             raise SettingsError(f"a plan of {self.length} frames is followed for {self.every} steps, expected a longer plan")
         if not (self.stuck > 0 and self.headway > 0 and self.seconds > 0 and self.slowest > 0):
@@ -93,10 +98,9 @@ class Crossings:
     def __init__(self, paths: PathBatch, count: int, settings: ReflexSettings, fps: float) -> None:
         """`paths` are of all cases; each body is on one of them."""
         device = paths.length.device
-        self.all_paths, self.settings = paths, settings
+        self.all_paths, self.settings, self._fps = paths, settings, fps
         self._stuck_after = round(settings.stuck * fps)
-        seconds = (paths.length / settings.slowest).clamp_min(settings.seconds)
-        self._all_limits = (seconds * fps).round().long()
+        self._all_limits = self._limits_of(paths.length)
 
         def zeros(dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(count, dtype=dtype, device=device)
@@ -135,6 +139,21 @@ class Crossings:
         for buffer in (self.steps, self.outcome, self._since):
             buffer.masked_fill_(mask, 0)
 
+    def replace_paths(self, rows: Tensor, paths: PathBatch) -> None:
+        """Other paths [K] of as many points in rows [K] of all, in place. Bodies on these rows must begin anew."""
+        self.all_paths.points.index_copy_(0, rows, paths.points)
+        self.all_paths.length.index_copy_(0, rows, paths.length)
+        self._all_limits.index_copy_(0, rows, self._limits_of(paths.length))
+
+    def _limits_of(self, length: Tensor) -> Tensor:
+        """[K] control steps that paths of lengths [K] m may take."""
+        seconds = (length / self.settings.slowest).clamp_min(self.settings.seconds)
+        return (seconds * self._fps).round().long()
+
+    def has_headway(self, seconds: float) -> Tensor:
+        """[N] bool, gained `headway` m of worth in the last so many seconds, or has not been on its way for so long."""
+        return self._since < seconds * self._fps
+
     def look(self, root_pos: Tensor, fallen: Tensor) -> None:
         """After a control step that brought the roots to [N, 3]; `fallen` [N] bool."""
         runs, settings = self.runs, self.settings
@@ -169,16 +188,27 @@ class PlanWriter:
         random: torch.Generator,
         use_graph: bool = True,
         compiled: bool = False,
+        judge: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        """`seen`: the terrains as the generator sees them, by `world.terrain_row`. `random` lives on the bodies' device."""
+        """`seen`: the terrains as the generator sees them, by `bodies.bank_row`. `random` lives on the bodies' device.
+
+        judge: what observations [K, size] are worth, [K]; asked where there are several candidates.
+        """
         assert isinstance(bodies.reference, WrittenTable)
+        if settings.candidates > 1 and judge is None:
+            raise SettingsError(f"{settings.candidates} plans are written each time, but there is no critic to choose by")
         self.generator, self.bodies, self.seen, self.settings, self._random = generator, bodies, seen, settings, random
+        self._judge = judge
         self._use_graph, self._compiled = use_graph, compiled
-        self._runners: dict[int, PathRunner] = {}
+        self._runners: dict[tuple[int, int], PathRunner] = {}
 
     def begin(self, world: Tensor, paths: PathBatch) -> Snapshot:
         """[M, ...] states of bodies in worlds [M] at the beginnings of their paths, by a motion out of nothing."""
-        runner = self._aimed(world, paths)
+        return self.begin_on(self._seen_by(world), paths)
+
+    def begin_on(self, terrains: TerrainBatch, paths: PathBatch) -> Snapshot:
+        """The same on terrains [M] on which nobody need be."""
+        runner = self._aimed(terrains, paths, 1)
         runner.reset(None, self._random)
         frames = FrameState(*(part[:, :2].clone() for part in runner.step(self._random)))
         anatomy, fps = self.bodies.anatomy, self.bodies.world.contract.control_hz
@@ -192,31 +222,53 @@ class PlanWriter:
 
         `paths` [M], on which they have come `progress` [M] m.
         """
-        bodies = self.bodies
+        bodies, each = self.bodies, self.settings.candidates
         assert isinstance(bodies.reference, WrittenTable)
         states = Snapshot(*(part.index_select(0, world) for part in bodies.states()))
         past = states.frames(bodies.anatomy.character)
-        runner = self._aimed(world, paths)
+        if each > 1:
+            past = FrameState(*(part.repeat_interleave(each, 0) for part in past))
+            progress = progress.repeat_interleave(each, 0)
+        runner = self._aimed(self._seen_by(world), paths, each)
         runner.reset(past, self._random)
         runner.progress.copy_(progress)
-        frames = write_windows(runner, self.settings.length - 1, self._random, first=past.narrow(1, 1))
-        bodies.reference.write(strip, 0, frames)
+        plans = write_windows(runner, self.settings.length - 1, self._random, first=past.narrow(1, 1))
+        bodies.reference.write(strip, 0, self._best(world, plans) if each > 1 else plans)
         bodies.frame.index_fill_(0, world, 0)
 
-    def _aimed(self, world: Tensor, paths: PathBatch) -> PathRunner:
-        """A runner for M motions, on the terrains that these bodies see and along their paths."""
-        seen = self.seen.select(self.bodies.world.terrain_row.index_select(0, world))
-        count = len(world)
-        if count not in self._runners:
+    def _best(self, world: Tensor, plans: FrameState) -> FrameRows:
+        """Of `candidates` plans [M * C, n, ...] for each world [M] the one that its critic likes best, [M, n, ...]."""
+        bodies, each = self.bodies, self.settings.candidates
+        assert self._judge is not None
+        rows, steps = FrameRows.of_frames(bodies.anatomy, plans), bodies.observer.steps
+        targets = rows.targets.index_select(1, steps.clamp_max(rows.targets.shape[1] - 1))
+        # what each body would see of each of its plans, at their frame 0
+        many = world.repeat_interleave(each, 0)
+        simulated = bodies.world
+        state = (simulated.qvel, simulated.body_pos, simulated.body_rot, bodies.contacts, bodies.held)
+        state = BodyState(*(part.index_select(0, many) for part in state))
+        seen = bodies.observation.new_zeros(len(many), bodies.observation.shape[1])
+        bodies.observer.observe(state, targets, bodies.bank, bodies.bank_row.index_select(0, many), seen)
+        best = self._judge(seen).view(-1, each).argmax(1) + each * torch.arange(len(world), device=world.device)
+        return FrameRows(*(part.index_select(0, best) for part in rows))
+
+    def _seen_by(self, world: Tensor) -> TerrainBatch:
+        """[M] the terrains that bodies in worlds [M] see."""
+        return self.seen.select(self.bodies.bank_row.index_select(0, world))
+
+    def _aimed(self, terrains: TerrainBatch, paths: PathBatch, each: int) -> PathRunner:
+        """A runner for `each` motions on each of M terrains and along its path."""
+        key = len(terrains), each
+        if key not in self._runners:
             own = PathBatch(paths.points.clone(), paths.length.clone(), paths.spacing)
             rollout, graph = self.settings.rollout, self._use_graph
-            self._runners[count] = PathRunner(self.generator, seen, own, 1, rollout, graph, self._compiled)
-        runner = self._runners[count]
-        runner.terrain.heights.copy_(seen.heights)
-        runner.terrain.min_point.copy_(seen.min_point)
-        runner.terrain.size.copy_(seen.size)
-        runner.paths.points.copy_(paths.points)
-        runner.paths.length.copy_(paths.length)
+            self._runners[key] = PathRunner(self.generator, terrains, own, each, rollout, graph, self._compiled)
+        runner = self._runners[key]
+        runner.terrain.heights.copy_(terrains.heights)
+        runner.terrain.min_point.copy_(terrains.min_point)
+        runner.terrain.size.copy_(terrains.size)
+        runner.paths.points.copy_(paths.points.repeat_interleave(each, 0) if each > 1 else paths.points)
+        runner.paths.length.copy_(paths.length.repeat_interleave(each, 0) if each > 1 else paths.length)
         return runner
 
 
@@ -236,11 +288,12 @@ class Reflex:
         threads: int = 0,
         graphs: bool = True,
         compiled: bool = False,
+        judge: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         """Body n crosses terrain `case[n]` along path `case[n]`.
 
         `random` lives on the generator's device. `seen`: what generator and tracker believe that the N terrains [N] of the bodies
-        are like; as they are, if None. `threads` (0: all cores) are the CPU engine's.
+        are like; as they are, if None. `threads` (0: all cores) are the CPU engine's. `judge`: as for `PlanWriter`.
         """
         if len(terrains) != len(paths) or not case:
             raise SettingsError(f"{len(terrains)} terrains, {len(paths)} paths and {len(case)} bodies make no crossing")
@@ -265,7 +318,7 @@ class Reflex:
         if seen is not None:
             self.bodies.bank = seen
         self.crossings = Crossings(PathBatch.stack(paths, device=device), worlds, settings, self.fps)
-        self.writer = PlanWriter(generator, self.bodies, seen or bank, settings, self.random, graphs, compiled)
+        self.writer = PlanWriter(generator, self.bodies, seen or bank, settings, self.random, graphs, compiled, judge)
         self.step_number = 0
         self._may_look = device.type == "cpu"
         self._strip = torch.arange(worlds, device=device)

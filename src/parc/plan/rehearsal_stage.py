@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from parc.character.posture import crouch
 from parc.motion.frame_state import FrameState
+from parc.motion.mujoco_qpos import qpos_to_bodies
 from parc.plan.future_tree import Branch, Origin
 from parc.plan.plan_writing import GivenUp, is_always_wanted
 from parc.plan.tracker_critic import Critic
@@ -28,10 +30,12 @@ class Rehearsed:
     parents: Sequence[Branch]
     """K branches that the plans were written after; none if they were written out of nothing"""
 
-    def branch(self, row: int, end: int, origin: Origin | None = None, value: float = 0.0, progress: float = 0.0) -> Branch:
+    def branch(
+        self, row: int, end: int, origin: Origin | None = None, value: float = 0.0, progress: float = 0.0, crouch: float = 0.0
+    ) -> Branch:
         """One of them, grown from its parent, of which `end` steps are taken."""
         parent = self.parents[row] if self.parents else None
-        return Branch.of(self.trace, self.reference, row, end, origin, parent, value=value, progress=progress)
+        return Branch.of(self.trace, self.reference, row, end, origin, parent, 0, value, progress, crouch)
 
 
 class RehearsalStage:
@@ -87,6 +91,13 @@ class RehearsalStage:
         check()
         states = follower.start(reference) if states is None else states
         return follower.run(states, reference, steps, first, age, fall, check)
+
+    @torch.no_grad()
+    def crouch(self, trace: Trace, allowed: float) -> Tensor:
+        """[K] rad that the straighter knee is bent beyond `allowed`, mean over the steps (`parc.character.posture`)."""
+        character = self.follower.world.character
+        pose = qpos_to_bodies(character, trace.states.qpos[:, 1:])
+        return crouch(character, pose, trace.states.contacts[:, 1:], allowed).mean(1)
 
     @torch.no_grad()
     def value(self, trace: Trace, step: Tensor | int) -> Tensor | None:

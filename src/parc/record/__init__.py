@@ -1,6 +1,7 @@
 """Physics-corrected clips: what the simulated body did while it tracked a clip becomes new data."""
 
-from parc.record.accept_recording import AcceptSettings, Judgement, judge
+from parc.quality.limit_profiles import RecordingLimits
+from parc.record.accept_recording import Judgement, judge
 from parc.record.choose_segments import RecordedStretch, choose_stretches
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.record.record_report import ClipOutcome, RecordReport
@@ -8,6 +9,17 @@ from parc.record.tracking_attempts import Attempt, AttemptSettings, attempt_clip
 from parc.track.follow.runner import Runner
 
 __all__ = [
-    "AcceptSettings", "Attempt", "AttemptSettings", "ClipOutcome", "Judgement", "RecordReport", "RecordSettings",
-    "RecordedStretch", "Runner", "attempt_clips", "choose_stretches", "judge", "record_dataset",
+    "Attempt",
+    "AttemptSettings",
+    "ClipOutcome",
+    "Judgement",
+    "RecordReport",
+    "RecordSettings",
+    "RecordedStretch",
+    "RecordingLimits",
+    "Runner",
+    "attempt_clips",
+    "choose_stretches",
+    "judge",
+    "record_dataset",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ found to be there. A folder that holds another recording is refused.
 """
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -25,11 +24,14 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError, SettingsError
 from parc.metrics.clip_measures import measure_clips
 from parc.motion import motion_edits as motion_edit
-from parc.record.accept_recording import AcceptSettings, judge, trusted
+from parc.quality.limit_profiles import RecordingLimits
+from parc.record.accept_recording import judge, trusted
 from parc.record.choose_segments import RecordedStretch, StretchSettings, choose_stretches
 from parc.record.record_report import ClipOutcome, Fate, RecordReport
 from parc.record.recorded_clip import mirrored_clip, path_progress, recorded_clip
 from parc.record.tracking_attempts import Attempt, AttemptSettings, attempt_clips
+from parc.run.dataclass_json import from_json
+from parc.run.hashing import hash_file, hash_text
 from parc.run.resumable_items import ResumableItems
 from parc.run.settings_guard import agree
 from parc.run.work_items import LOCAL, Workers
@@ -46,9 +48,9 @@ class RecordSettings:
 
     attempt: AttemptSettings = field(default_factory=AttemptSettings)
     stretch: StretchSettings = field(default_factory=StretchSettings)
-    accept: AcceptSettings = field(default_factory=AcceptSettings)
-    mirrored: bool = True
-    """add a mirrored copy of each recording"""
+    accept: RecordingLimits = field(default_factory=RecordingLimits)
+    mirrored: bool = False
+    """add a mirrored copy of each recording; trainings make their own"""
     margin: float = 2.0
     """m of terrain kept around a recording"""
     clips_per_unit: int = 0
@@ -63,8 +65,7 @@ class RecordSettings:
         return cls(
             attempt=AttemptSettings(every=0.0, settle=1),
             stretch=StretchSettings(salvage=False),
-            accept=AcceptSettings.anything(),
-            mirrored=False,
+            accept=RecordingLimits.anything(),
             margin=1000.0,
         )
 
@@ -93,7 +94,7 @@ def record_dataset(
     if not len(source):
         raise DatasetError("there are no clips to record")
     trained = load_actor(actor_file, character, device)
-    tracker = hashlib.sha256(Path(actor_file).read_bytes()).hexdigest()[:16]
+    tracker = hash_file(actor_file)[:16]
     size = settings.clips_per_unit or (64 if torch.device(device).type == "cpu" else 1024)
     out = Path(out)
     keys = [f"{unit:06d}" for unit in range(-(-len(source) // size))]
@@ -282,7 +283,7 @@ def _claim(
         "iteration": iteration,
         "clips_per_unit": size,
         "settings": asdict(settings),
-        "clips": hashlib.sha256("\n".join(names).encode()).hexdigest()[:16],
+        "clips": hash_text("\n".join(names))[:16],
     }
     agree(file, made_with)
 
@@ -291,5 +292,5 @@ def _unit_notes(out: Path) -> ResumableItems[list[ClipOutcome]]:
     return ResumableItems(
         out / "units",
         lambda outcomes: [asdict(outcome) for outcome in outcomes],
-        lambda rows: [ClipOutcome.from_dict(row) for row in rows],
+        lambda rows: [from_json(ClipOutcome, row) for row in rows],
     )

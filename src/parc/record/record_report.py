@@ -29,12 +29,6 @@ class ClipOutcome:
     self_pen_frames: tuple[float, float] = (0.0, 0.0)
     """%, frames with bodies in each other, of all frames of its stretches"""
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "ClipOutcome":
-        """Of a note that was read."""
-        plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return cls(**plain)
-
 
 @dataclass(frozen=True)
 class RecordReport:

@@ -21,6 +21,8 @@ Size = tuple[int, int]
 
 
 class Rays(NamedTuple):
+    """The rays through all pixels of a picture."""
+
     origin: NDArray[np.float64]
     """[3, 3] O of the module's docstring"""
     direction: NDArray[np.float64]
@@ -29,6 +31,8 @@ class Rays(NamedTuple):
 
 @dataclass(frozen=True)
 class Camera:
+    """Where a picture is taken from, in perspective or orthographic."""
+
     eye: Vector
     """m"""
     target: Vector

@@ -28,6 +28,8 @@ class Window(NamedTuple):
 
 
 class Canvas:
+    """Depth, colour and light of every pixel of a picture that is being drawn."""
+
     def __init__(self, camera: Camera, size: Size, depth_only: bool = False) -> None:
         self.camera = camera
         self.size = size

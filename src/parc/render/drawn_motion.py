@@ -18,6 +18,8 @@ _LEFT_LIGHTER = 0.22
 
 @dataclass(frozen=True, eq=False)
 class DrawnMotion:
+    """Poses of a motion as arrays, with the colour it is drawn in."""
+
     name: str
     character: Character
     pos: NDArray[np.float64]

@@ -1,6 +1,6 @@
 """Motions over time: sheets of panels, rows of motions under each other, moving pictures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,12 @@ def animate(
     fps: float = 15.0,
     camera: Camera | None = None,
     follow: bool = True,
+    on_frame: Callable[[int, int], object] | None = None,
 ) -> Path:
-    """A moving picture at true speed: `.gif`, `.webp` (smaller, full colour) or `.png` (APNG), by the file's name."""
+    """A moving picture at true speed: `.gif`, `.webp` (smaller, full colour) or `.png` (APNG), by the file's name.
+
+    `on_frame(pictures drawn, pictures in all)` is called after each.
+    """
     file = Path(file)
     if file.suffix.lower() not in (".gif", ".webp", ".png"):
         raise FormatError(f"moving pictures are written as .gif, .webp or .png, not '{file.suffix}' ({file.name})")
@@ -97,7 +101,11 @@ def animate(
     grain = 10 if file.suffix.lower() == ".gif" else 1  # GIF counts in hundredths of a second
     duration = max(round(1000 / fps / grain), 1) * grain
     times = np.arange(int(length * 1000 / duration + 1e-6) + 1) * duration / 1000
-    frames = list(_frames(first, actors, times, size, camera, follow=actors[0] if follow else None))
+    frames = []
+    for frame in _frames(first, actors, times, size, camera, follow=actors[0] if follow else None):
+        frames.append(frame)
+        if on_frame is not None:
+            on_frame(len(frames), len(times))
     if file.suffix.lower() == ".gif":
         shades = grid(frames[:: max(len(frames) // 8, 1)], 4).quantize(255, dither=Image.Dither.NONE)
         frames = [f.quantize(palette=shades, dither=Image.Dither.NONE) for f in frames]

@@ -28,6 +28,8 @@ _HEADROOM = 2.0
 
 @dataclass
 class Scene:
+    """What a picture shows."""
+
     ground: TerrainColumns | None = None
     rounds: list[Rounds] = field(default_factory=list)
     blocks: list[Blocks] = field(default_factory=list)
@@ -68,6 +70,7 @@ class Scene:
 
 
 def render(scene: Scene, camera: Camera, size: Size = (960, 640), oversample: int = 2, shadows: bool = True) -> Image.Image:
+    """The picture of a scene."""
     light = np.clip(render_light(scene, camera, size, oversample, shadows), 0, 1)
     return Image.fromarray(np.ascontiguousarray(to_srgb(light).transpose(1, 2, 0)), "RGB")
 

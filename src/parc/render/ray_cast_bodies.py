@@ -94,6 +94,7 @@ def posed(character: Character, pos: ArrayLike, rot: ArrayLike, colours: ArrayLi
 
 
 def draw_rounds(canvas: Canvas, rounds: Rounds) -> None:
+    """Capsules and spheres into a canvas."""
     axes, eye = canvas.camera.axes, canvas.camera.eye
     start, end = (rounds.start - eye) @ axes.T, (rounds.end - eye) @ axes.T
     low = np.minimum(start, end) - rounds.radius[:, None]
@@ -143,6 +144,7 @@ def _draw_round(canvas: Canvas, window: Window, a: Array, b: Array, r: float, co
 
 
 def draw_blocks(canvas: Canvas, blocks: Blocks) -> None:
+    """Boxes into a canvas."""
     for centre, axes, half, colour in zip(blocks.centre, blocks.axes, blocks.half, blocks.colour, strict=True):
         reach = np.abs(canvas.camera.axes @ axes) @ half
         seen = canvas.camera.axes @ (centre - canvas.camera.eye)

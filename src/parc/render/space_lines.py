@@ -17,6 +17,8 @@ _MOST_SAMPLES = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Lines:
+    """Lines in space, of one colour and width."""
+
     segments: NDArray[np.float64]
     """[N, 2, 3] m"""
     colour: NDArray[np.float32]

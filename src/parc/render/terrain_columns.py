@@ -16,10 +16,10 @@ from parc.render import palette
 from parc.render.camera import Camera, Size
 from parc.render.canvas import Canvas
 from parc.render.sun_light import SUN
+from parc.terrain.column_faces import ColumnFaces, column_faces
 from parc.terrain.terrain import Terrain
 
 _NEAR = 0.05
-_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 _SKY_OF_AXIS = (0.56, 0.72, 1.0)
 """sky light on walls across x and y and on tops: walls that meet differ even where the sun reaches neither"""
 _CORNER_SHADE = 0.55
@@ -41,16 +41,7 @@ class TerrainColumns:
     low: NDArray[np.float64]
     """[2] corner of the map"""
     cell: float
-    corners: NDArray[np.float64]
-    """[F, 4, 3]"""
-    axis: NDArray[np.int8]
-    """[F] 0, 1, 2: the face lies in a plane of constant x, y, z"""
-    sign: NDArray[np.int8]
-    """[F] +1 or -1: where it looks along the axis"""
-    cells: NDArray[np.int32]
-    """[F, 2] the column it belongs to"""
-    foot: NDArray[np.float32]
-    """[F] height of the ground below a wall, -inf where there is none"""
+    faces: ColumnFaces
     sky: NDArray[np.float32]
     """[X, Y, n, n] see `_sky`"""
     lines: bool
@@ -63,38 +54,13 @@ class TerrainColumns:
         heights = terrain.heights.detach().cpu().numpy().astype(np.float64)
         low = terrain.extent[0].detach().cpu().numpy().astype(np.float64)
         cell = float(terrain.cell)
-        base = float(heights.min()) - max(0.6 * cell, 0.1 * float(np.ptp(heights)))
-        padded = np.pad(heights, 1, constant_values=base)
-        i, j = (a.ravel() for a in np.indices(heights.shape))
-        h = heights.ravel()
-        x0, y0 = low[0] + cell * i, low[1] + cell * j
-        x1, y1 = x0 + cell, y0 + cell
-        tops = np.stack([np.stack(p, -1) for p in ((x0, y0, h), (x1, y0, h), (x1, y1, h), (x0, y1, h))], 1)
-        corners, axis, sign, cells, foot = [tops], [np.full(len(h), 2)], [np.ones(len(h))], [np.stack([i, j], -1)], [h]
-        for di, dj in _DIRECTIONS:
-            beside = padded[1 + di : padded.shape[0] - 1 + di, 1 + dj : padded.shape[1] - 1 + dj].ravel()
-            wall = beside < h - 1e-6
-            (xa, xb), (ya, yb) = (
-                ((x1, x1) if di > 0 else (x0, x0)) if di else (x0, x1),
-                ((y1, y1) if dj > 0 else (y0, y0)) if dj else (y0, y1),
-            )
-            quad = ((xa, ya, beside), (xb, yb, beside), (xb, yb, h), (xa, ya, h))
-            corners.append(np.stack([np.stack(p, -1) for p in quad], 1)[wall])
-            axis.append(np.full(wall.sum(), 0 if di else 1))
-            sign.append(np.full(wall.sum(), di + dj))
-            cells.append(np.stack([i, j], -1)[wall])
-            outside = (i + di < 0) | (i + di >= heights.shape[0]) | (j + dj < 0) | (j + dj >= heights.shape[1])
-            foot.append(np.where(outside, -np.inf, beside)[wall])
+        faces = column_faces(terrain, skirt=max(0.6 * cell, 0.1 * float(np.ptp(heights))), least=1e-6)
         spread = max(float(np.ptp(heights)), 1.0)
         return cls(
             heights=heights.astype(np.float32),
             low=low,
             cell=cell,
-            corners=np.concatenate(corners),
-            axis=np.concatenate(axis).astype(np.int8),
-            sign=np.concatenate(sign).astype(np.int8),
-            cells=np.concatenate(cells).astype(np.int32),
-            foot=np.concatenate(foot).astype(np.float32),
+            faces=faces,
             sky=_sky(heights, cell),
             lines=lines,
             tint_range=(float(np.median(heights)) - 0.8 * spread, float(np.median(heights)) + 0.8 * spread),
@@ -103,21 +69,21 @@ class TerrainColumns:
     @property
     def outline(self) -> NDArray[np.float64]:
         """[N, 3] the corners of all faces: what a camera has to keep in the picture."""
-        return self.corners.reshape(-1, 3)
+        return self.faces.corners.reshape(-1, 3)
 
     def faces_seen(self, camera: Camera, size: Size) -> NDArray[np.int32]:
         """[H, W] number of the face in each pixel, -1 where there is none."""
-        rows = np.arange(len(self.axis))
+        rows = np.arange(len(self.faces.axis))
         if camera.span is None:
-            plane = self.corners[rows, 0, self.axis]
-            facing = self.sign * (np.asarray(camera.eye)[self.axis] - plane) > 0
+            plane = self.faces.corners[rows, 0, self.faces.axis]
+            facing = self.faces.sign * (np.asarray(camera.eye)[self.faces.axis] - plane) > 0
             home = np.floor((np.asarray(camera.eye[:2]) - self.low) / self.cell)
-            order = np.abs(self.cells - home).sum(-1)
+            order = np.abs(self.faces.cells - home).sum(-1)
         else:
             ahead = camera.axes[2]
-            facing = self.sign * ahead[self.axis] < 0
-            order = (np.sign(ahead[:2]) * self.cells).sum(-1)
-        pixels = camera.project(self.corners, size)
+            facing = self.faces.sign * ahead[self.faces.axis] < 0
+            order = (np.sign(ahead[:2]) * self.faces.cells).sum(-1)
+        pixels = camera.project(self.faces.corners, size)
         close = pixels[..., 2] < _NEAR
         inside = ~close.all(1)
         for k, limit in ((0, size[0]), (1, size[1])):
@@ -129,16 +95,16 @@ class TerrainColumns:
         whole = np.round(pixels[drawn, :, :2] - 0.5).reshape(len(drawn), 8).astype(int).tolist()
         for number, outline, cut in zip(drawn.tolist(), whole, np.any(close[drawn], 1).tolist(), strict=True):
             if cut:
-                outline = _clipped(camera, self.corners[number], size)
+                outline = _clipped(camera, self.faces.corners[number], size)
             polygon(outline, fill=number + 1)
         return np.asarray(picture, np.int32) - 1
 
     def draw(self, canvas: Canvas) -> None:
         """Into an empty canvas: it does not look for what is nearer."""
         faces = self.faces_seen(canvas.camera, canvas.size).ravel()
-        nearest, farthest = _depth_range(canvas.camera, self.corners)
-        axis_seen = np.append(self.axis, -1)[faces]
-        plane_of = self.corners[np.arange(len(self.axis)), 0, self.axis].astype(np.float32)
+        nearest, farthest = _depth_range(canvas.camera, self.faces.corners)
+        axis_seen = np.append(self.faces.axis, -1)[faces]
+        plane_of = self.faces.corners[np.arange(len(self.faces.axis)), 0, self.faces.axis].astype(np.float32)
         for axis in range(3):
             at = np.flatnonzero(axis_seen == axis)
             if len(at) == 0:
@@ -165,21 +131,21 @@ class TerrainColumns:
         ambient = np.full(len(at), _SKY_OF_AXIS[axis], np.float32)
         line = np.zeros(len(at), np.float32)
         if axis == 2:
-            u = (x - np.float32(self.low[0])) * np.float32(1 / self.cell) - self.cells[face, 0]
-            v = (y - np.float32(self.low[1])) * np.float32(1 / self.cell) - self.cells[face, 1]
+            u = (x - np.float32(self.low[0])) * np.float32(1 / self.cell) - self.faces.cells[face, 0]
+            v = (y - np.float32(self.low[1])) * np.float32(1 / self.cell) - self.faces.cells[face, 1]
             ambient *= self._sky_at(face, u, v)
             edge = np.float32(self.cell) * np.minimum(0.5 - np.abs(u - 0.5), 0.5 - np.abs(v - 0.5))
             if self.lines:
                 line = np.clip(1.3 - edge / (pixel * 0.9), 0, 1) * 0.16
         else:
-            foot = self.foot[face]
+            foot = np.where(self.faces.is_rim[face], -np.inf, self.faces.foot[face]).astype(np.float32)
             ambient *= 1 - 0.5 * _CORNER_SHADE * np.clip(1 - (z - foot) / _SHADE_REACH, 0, 1) ** 2
             if self.lines:
-                top = self.heights[self.cells[face, 0], self.cells[face, 1]]
+                top = self.heights[self.faces.cells[face, 0], self.faces.cells[face, 1]]
                 line = -np.clip(1.3 - (top - z) / (pixel * 0.9), 0, 1) * 0.35
         sun = np.float32(SUN[axis])
         canvas.ambient.ravel()[at] = ambient
-        canvas.direct.ravel()[at] = np.maximum(self.sign[face] * sun, 0)
+        canvas.direct.ravel()[at] = np.maximum(self.faces.sign[face] * sun, 0)
         low, high = self.tint_range
         stops = [palette.linear(c) for c in (palette.GROUND_LOW, palette.GROUND_MIDDLE, palette.GROUND_HIGH)]
         level = np.clip((z - low) * (2 / (high - low)), 0, 2)
@@ -194,7 +160,7 @@ class TerrainColumns:
         along, across = (np.clip(a, 0, 1) * np.float32(_NODES - 1) for a in (u, v))
         i, j = (np.minimum(a.astype(np.int32), _NODES - 2) for a in (along, across))
         along, across = along - i, across - j
-        first = (self.cells[face, 0] * self.heights.shape[1] + self.cells[face, 1]) * _NODES**2 + i * _NODES + j
+        first = (self.faces.cells[face, 0] * self.heights.shape[1] + self.faces.cells[face, 1]) * _NODES**2 + i * _NODES + j
         table = self.sky.ravel()
         near = table.take(first) * (1 - across) + table.take(first + 1) * across
         far = table.take(first + _NODES) * (1 - across) + table.take(first + _NODES + 1) * across

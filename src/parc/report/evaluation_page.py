@@ -8,9 +8,10 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
@@ -18,9 +19,19 @@ from parc.evaluate.evaluation_job import Evaluator, as_json
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.paper_results import NO_CORRECTION
 from parc.evaluate.terrain_sets import set_title
-from parc.report.evaluation_chart import Line, density_panel, short, steps_chart, terrain_strip
-from parc.report.evaluation_layout import EvaluationPage
-from parc.report.evaluation_table import Column, Row, comparison, dataset_table, tracker_columns
+from parc.report.evaluation_table import (
+    Column,
+    Row,
+    comparison,
+    dataset_table,
+    tracker_columns,
+    tracker_errors,
+    tracker_values,
+)
+from parc.report.report_page import Report
+from parc.report.svg_axis import short
+from parc.report.svg_chart import Line, steps_chart
+from parc.report.svg_panel import density_panel, terrain_strip
 from parc.run.atomic_files import write_bytes_atomically
 
 JSON_FILE, PAGE_FILE = "evaluation.json", "report.html"
@@ -61,7 +72,7 @@ def write_evaluation(
 ) -> Path:
     """Write evaluation.json and report.html; `result` as `parc evaluate` gathers it."""
     write_bytes_atomically(out / JSON_FILE, (json.dumps(as_json(result), indent=1) + "\n").encode())
-    page = EvaluationPage("PARC evaluation", _subtitle(result))
+    page = Report("PARC evaluation", _subtitle(result), is_evaluation=True)
     page.add_cards(_cards(result))
     _add_generators(page, result)
     _add_trackers(page, result)
@@ -113,7 +124,7 @@ def _final(result: dict[str, Any]) -> dict[str, Any]:
     return (rows or result["generators"])[-1]
 
 
-def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_generators(page: Report, result: dict[str, Any]) -> None:
     theirs = result["paper"]["generators"]
     page.add_section(
         "Table 1: motion generators",
@@ -122,7 +133,7 @@ def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
     )
     for n, limit in enumerate(result["generators"][0]["limits"]):
         beside = theirs if n == 0 else {}
-        page.add_html(
+        page.add_table(
             comparison(_rows(result, limit), beside, _TABLE_1, f"time limit {limit} s", "the paper's, on walks, limit not stated")
         )
     _add_families(page, result)
@@ -137,37 +148,38 @@ def _add_generators(page: EvaluationPage, result: dict[str, Any]) -> None:
         lines = [Line(f"ours, {limit} s", "ours", mine, errors), Line("paper", "paper", paper_values)]
         charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, most=_most(unit)))
     page.add_chart(*charts)
-    page.add_html("<h3>Beyond the paper</h3>")
+    page.add_heading("Beyond the paper")
     for limit in result["generators"][0]["limits"]:
-        page.add_html(comparison(_rows(result, limit), {}, _MORE, f"time limit {limit} s"))
+        page.add_table(comparison(_rows(result, limit), {}, _MORE, f"time limit {limit} s"))
     if len(result["generators"]) > 1:
         page.add_chart(*_more_charts(result))
     _add_likeness(page, result)
-    page.add_html("<h3>Which terrains are crossed</h3>")
+    page.add_heading("Which terrains are crossed")
     limit = list(result["generators"][0]["limits"])[-1]
     page.add_text(f"One cell a terrain, family by family, the fuller the more of its motions reach the goal within {limit} s.")
-    strips = [
-        f"<figcaption>{escape(row['label'])}: {short(row['limits'][limit]['mean']['goal'])} % of motions, "
-        f"{sum(x > 0 for x in row['goal_by_terrain'][limit])} of {len(row['goal_by_terrain'][limit])} terrains</figcaption>"
-        + terrain_strip(row["goal_by_terrain"][limit], row["label"])
-        for row in result["generators"]
-    ]
+    strips = []
+    for row in result["generators"]:
+        shares = row["goal_by_terrain"][limit]
+        told = (
+            f"{short(row['limits'][limit]['mean']['goal'])} % of motions, {sum(x > 0 for x in shares)} of {len(shares)} terrains"
+        )
+        strips.append((terrain_strip(shares, row["label"]), f"{row['label']}: {told}"))
     page.add_panels(strips, "strips")
 
 
-def _add_families(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_families(page: Report, result: dict[str, Any]) -> None:
     """A row for each model and family, where there are several families."""
     families = result["test_set"]["families"]
     if len(families) < 2:
         return
-    page.add_html("<h3>By family of terrain</h3>")
+    page.add_heading("By family of terrain")
     for limit in result["generators"][0]["limits"]:
         parts = [(f"{row['label']}, {f}", row["by_family"][f]["limits"][limit]) for row in result["generators"] for f in families]
         rows = [(label, part["mean"], part["error"]) for label, part in parts]
-        page.add_html(comparison(rows, {}, (*_TABLE_1, _MORE[0]), f"time limit {limit} s"))
+        page.add_table(comparison(rows, {}, (*_TABLE_1, _MORE[0]), f"time limit {limit} s"))
 
 
-def _more_charts(result: dict[str, Any]) -> list[str]:
+def _more_charts(result: dict[str, Any]) -> list[Markup]:
     """What the paper does not tell, over the models, a line for each time limit."""
     rows = result["generators"]
     places, joined = _places([row["label"] for row in rows], [])
@@ -191,7 +203,7 @@ def _rows(result: dict[str, Any], limit: str) -> list[Row]:
     return [(row["label"], row["limits"][limit]["mean"], row["limits"][limit]["error"]) for row in result["generators"]]
 
 
-def _add_likeness(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_likeness(page: Report, result: dict[str, Any]) -> None:
     if "likeness" not in result:
         return
     told = result["likeness"]
@@ -211,7 +223,7 @@ def _cell(value: float | None) -> float | str:
     return "–" if value is None or math.isnan(value) else value
 
 
-def _add_trackers(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_trackers(page: Report, result: dict[str, Any]) -> None:
     theirs = result["paper"]["trackers"]
     if result["trackers"]:
         test = result["settings"]["tracker"]
@@ -221,13 +233,13 @@ def _add_trackers(page: EvaluationPage, result: dict[str, Any]) -> None:
             f"mean action, no noise (beside it, trials with start noise: {test['trials'] - 1}). Joint error: root-relative, "
             f"mean over {test['episodes']} episodes from random frames of each motion (the paper: 2048).",
         )
-        rows = [(row["label"], _tracker_values(row), _tracker_errors(row)) for row in result["trackers"]]
-        page.add_html(comparison(rows, theirs, tracker_columns(), "", "the paper's, on walks"))
+        rows = [(row["label"], tracker_values(row), tracker_errors(row)) for row in result["trackers"]]
+        page.add_table(comparison(rows, theirs, tracker_columns(), "", "the paper's, on walks"))
         families = result["test_set"]["families"]
         if len(families) > 1:
             parts = [(f"{row['label']}, {f}", row["by_family"][f]) for row in result["trackers"] for f in families]
-            rows = [(label, _tracker_values(part), _tracker_errors(part)) for label, part in parts]
-            page.add_html(comparison(rows, {}, tracker_columns(), "by family of terrain"))
+            rows = [(label, tracker_values(part), tracker_errors(part)) for label, part in parts]
+            page.add_table(comparison(rows, {}, tracker_columns(), "by family of terrain"))
         places, joined = _places([row["label"] for row in result["trackers"]], list(theirs))
         by_label = {row["label"]: row for row in result["trackers"]}
         charts = []
@@ -244,19 +256,10 @@ def _add_trackers(page: EvaluationPage, result: dict[str, Any]) -> None:
     if "on_dataset" in result:
         page.add_section("Trackers on a data set", f"{result['on_dataset']['clips']} clips, from the first frame, by skill.")
         for row in result["on_dataset"]["rows"]:
-            page.add_html(dataset_table(row))
+            page.add_table(dataset_table(row))
 
 
-def _tracker_values(row: dict[str, Any]) -> dict[str, float]:
-    noisy = row["success_noisy"]
-    return row | {"noisy": sum(noisy) / len(noisy) if noisy else math.nan}
-
-
-def _tracker_errors(row: dict[str, Any]) -> dict[str, float]:
-    return {"success": row["success_error"], "joint_error": row["joint_error_error"]}
-
-
-def _add_blending(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_blending(page: Report, result: dict[str, Any]) -> None:
     if "blending" not in result:
         return
     theirs, limit = result["paper"]["blending"], _main_limit(result)
@@ -268,7 +271,7 @@ def _add_blending(page: EvaluationPage, result: dict[str, Any]) -> None:
     )
     rows = [(r["label"], r["limits"][limit]["mean"], r["limits"][limit]["error"]) for r in result["blending"]["rows"]]
     columns = (*_TABLE_1, Column("goal", "goal reached, %", False), Column("seam_jerk", "seam jerk ratio", True))
-    page.add_html(comparison(rows, theirs, columns, "", "the paper's, iteration 4"))
+    page.add_table(comparison(rows, theirs, columns, "", "the paper's, iteration 4"))
     constants = [r for r in result["blending"]["rows"] if r["label"] in theirs]
     charts = []
     for ours, paper, title, unit in _CHARTS:
@@ -280,7 +283,7 @@ def _add_blending(page: EvaluationPage, result: dict[str, Any]) -> None:
     page.add_chart(*charts)
 
 
-def _add_displacement(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_displacement(page: Report, result: dict[str, Any]) -> None:
     page.add_section(
         "Where motions go",
         "Net horizontal displacement from the first frame, which stands in the middle and looks up. Evenness: 0 % if all "
@@ -290,8 +293,8 @@ def _add_displacement(page: EvaluationPage, result: dict[str, Any]) -> None:
         if rows:
             every = [max(abs(x), abs(y)) for row in rows for x, y in row["displacement"]] or [1.0]
             reach = max(1.0, sorted(every)[math.ceil(0.99 * (len(every) - 1))] * 1.35)
-            page.add_html(f"<h3>{heading}</h3>")
-            page.add_panels([density_panel(row["displacement"], row["label"], _spread_note(row), reach) for row in rows])
+            page.add_heading(heading)
+            page.add_panels([(density_panel(row["displacement"], row["label"], _spread_note(row), reach), "") for row in rows])
 
 
 def _spread_note(row: dict[str, Any]) -> str:
@@ -300,7 +303,7 @@ def _spread_note(row: dict[str, Any]) -> str:
 
 
 def _add_side_by_side(
-    page: EvaluationPage, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+    page: Report, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
 ) -> None:
     shown = _shown(models.generators)
     clips = {c.label: evaluator.best_motions(c) for c in shown}
@@ -336,7 +339,7 @@ def _fate(clip: Clip) -> str:
 
 
 def _add_tracked(
-    page: EvaluationPage, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+    page: Report, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
 ) -> None:
     """Reference and simulation of the last tracker: a motion it follows to the end, and one it loses."""
     if not result["trackers"]:
@@ -360,7 +363,7 @@ def _add_tracked(
     page.add_together("Tracking", viewers, character)
 
 
-def _add_method(page: EvaluationPage, result: dict[str, Any]) -> None:
+def _add_method(page: Report, result: dict[str, Any]) -> None:
     page.add_section(
         "How it was measured",
         "FWD: horizontal distance of the last frame's root from the end of the path. TPL: depth in the terrain summed over 304 "

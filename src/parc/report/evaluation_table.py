@@ -3,8 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
+
+from parc.report.report_page import Cell, Table, TableRow
 
 Row = tuple[str, dict[str, Any], dict[str, Any]]
 """label, values, standard errors"""
@@ -12,6 +13,8 @@ Row = tuple[str, dict[str, Any], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Column:
+    """A metric, and which way it is good."""
+
     key: str
     title: str
     low_is_good: bool
@@ -19,11 +22,13 @@ class Column:
     """key in the paper's table, if it is another"""
 
     @property
-    def heading(self) -> str:
-        return f"{self.title} {'↓' if self.low_is_good else '↑'}"
+    def heading(self) -> Cell:
+        """Its title with an arrow the way that is good."""
+        return Cell(f"{self.title} {'↓' if self.low_is_good else '↑'}", is_number=True)
 
 
 def tracker_columns() -> tuple[Column, ...]:
+    """What is told of a tracker."""
     return (
         Column("success", "success, %", False),
         Column("noisy", "with start noise, %", False),
@@ -34,39 +39,41 @@ def tracker_columns() -> tuple[Column, ...]:
 
 def comparison(
     rows: Sequence[Row], paper: dict[str, dict[str, float]], columns: Sequence[Column], caption: str = "", paper_title: str = ""
-) -> str:
-    """HTML of one table."""
-    head = "".join(f'<th class="number">{escape(c.heading)}</th>' for c in columns)
+) -> Table:
+    """Our rows, the paper's below; the best of ours is bold."""
     best = {c.key: _best([values.get(c.key) for _, values, _ in rows], c.low_is_good) for c in columns}
-    body = ""
+    body = []
     for n, (label, values, errors) in enumerate(rows):
-        cells = "".join(_cell(values.get(c.key), errors.get(c.key), n in best[c.key]) for c in columns)
-        parting = ' class="parting"' if paper and n == len(rows) - 1 else ""
-        body += f"<tr{parting}><td>{escape(label)}</td>{cells}</tr>"
+        cells = (_cell(values.get(c.key), errors.get(c.key), n in best[c.key]) for c in columns)
+        body.append(TableRow((Cell(label), *cells), "parting" if paper and n == len(rows) - 1 else ""))
     for label, numbers in paper.items():
-        cells = "".join(_cell(numbers.get(c.theirs or c.key), None, False) for c in columns)
-        body += f'<tr class="theirs"><td>paper: {escape(label)}</td>{cells}</tr>'
+        body.append(TableRow((Cell(f"paper: {label}"), *(_cell(numbers.get(c.theirs or c.key)) for c in columns)), "theirs"))
     told = ", ".join(text for text in (caption, f"below: {paper_title}" if paper and paper_title else "") if text)
-    title = f"<caption>{escape(told)}</caption>" if told else ""
-    return f'<div class="wide"><table>{title}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return Table(tuple(body), (Cell(""), *(c.heading for c in columns)), told, is_wide=True)
 
 
-def dataset_table(row: dict[str, Any]) -> str:
+def dataset_table(row: dict[str, Any]) -> Table:
     """A tracker on a data set: all clips, then by skill."""
-    columns = tracker_columns()
-    count = '<th class="number">clips</th>'
-    head = count + "".join(f'<th class="number">{escape(c.heading)}</th>' for c in columns)
-    body = ""
+    columns, body = tracker_columns(), []
     for n, (label, part) in enumerate([("all", row), *row["by_skill"].items()]):
-        noisy = part["success_noisy"]
-        values = part | {"noisy": sum(noisy) / len(noisy) if noisy else math.nan}
-        errors = {"success": part["success_error"], "joint_error": part["joint_error_error"]} if n == 0 else {}
-        cells = f'<td class="number">{part["clips"]}</td>'
-        cells += "".join(_cell(values[c.key], errors.get(c.key), False) for c in columns)
-        parting = ' class="parting"' if n == 0 else ""
-        body += f"<tr{parting}><td>{escape(label)}</td>{cells}</tr>"
-    caption = f"<caption>{escape(row['label'])}</caption>"
-    return f'<div class="wide"><table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        values = tracker_values(part)
+        errors = tracker_errors(part) if n == 0 else {}
+        cells = (_cell(values[c.key], errors.get(c.key)) for c in columns)
+        count = Cell(str(part["clips"]), is_number=True)
+        body.append(TableRow((Cell(label), count, *cells), "parting" if n == 0 else ""))
+    head = (Cell(""), Cell("clips", is_number=True), *(c.heading for c in columns))
+    return Table(tuple(body), head, row["label"], is_wide=True)
+
+
+def tracker_values(row: dict[str, Any]) -> dict[str, float]:
+    """With the mean over trials with start noise."""
+    noisy = row["success_noisy"]
+    return row | {"noisy": sum(noisy) / len(noisy) if noisy else math.nan}
+
+
+def tracker_errors(row: dict[str, Any]) -> dict[str, float]:
+    """Standard errors."""
+    return {"success": row["success_error"], "joint_error": row["joint_error_error"]}
 
 
 def _best(values: Sequence[float | None], low_is_good: bool) -> set[int]:
@@ -78,11 +85,11 @@ def _best(values: Sequence[float | None], low_is_good: bool) -> set[int]:
     return {k for k, v in known.items() if v == best}
 
 
-def _cell(value: float | None, error: float | None, is_best: bool) -> str:
+def _cell(value: float | None, error: float | None = None, is_best: bool = False) -> Cell:
     if value is None or not math.isfinite(value):
-        return '<td class="number">–</td>'
-    small = f" <small>± {digits(error, 2)}</small>" if error is not None and math.isfinite(error) and error > 0 else ""
-    return f'<td class="number{" best" if is_best else ""}">{digits(value, 4)}{small}</td>'
+        return Cell("–", is_number=True)
+    small = digits(error, 2) if error is not None and math.isfinite(error) and error > 0 else ""
+    return Cell(digits(value, 4), small, is_number=True, is_best=is_best)
 
 
 def digits(value: float, count: int) -> str:

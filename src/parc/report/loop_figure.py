@@ -2,7 +2,10 @@
 
 import math
 from typing import Any
-from xml.sax.saxutils import escape
+
+from markupsafe import Markup
+
+from parc.report.svg_axis import element
 
 _WIDTH, _HEIGHT = 860, 430
 _BOX = (216, 74)
@@ -20,18 +23,17 @@ def loop_figure(numbers: dict[str, Any]) -> str:
     """SVG of the last finished iteration; `numbers` as `parc.loop.loop_report.gather_report` gives them."""
     done = {s["stage"].split("/")[1]: s for s in numbers["stages"] if "/" in s["stage"]}
     names = [name for name in _STAGES if name in done]
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif">',
-        '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
-        f'<path d="M0 0 10 5 0 10z" fill="{_LINE}"/></marker></defs>',
-    ]
+    tip = element("path", d="M0 0 10 5 0 10z", fill=_LINE)
+    size = {"viewBox": "0 0 10 10", "refX": 9, "refY": 5, "markerWidth": 7, "markerHeight": 7, "orient": "auto"}
+    parts = [element("defs", element("marker", tip, id="tip", **size))]
     places = [_place(k, len(names)) for k in range(len(names))]
     parts += [_arrow(here, there) for here, there in zip(places, places[1:] + places[:1], strict=True)]
     parts += [_box(place, *_STAGES[name], _told(name, done[name])) for name, place in zip(names, places, strict=True)]
     middle = f"{numbers['clips']} clips, {numbers['minutes']:.1f} min"
     parts.append(_text(_WIDTH / 2, _HEIGHT / 2 - 4, f"preset {numbers['preset']}", 15, _INK, bold=True))
     parts.append(_text(_WIDTH / 2, _HEIGHT / 2 + 16, f"{len(numbers['iterations'])} iteration(s); {middle}", 13, _SOFT))
-    return "\n".join([*parts, "</svg>\n"])
+    box = f"0 0 {_WIDTH} {_HEIGHT}"
+    return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, font_family="sans-serif") + "\n"
 
 
 def _place(k: int, count: int) -> tuple[float, float]:
@@ -39,10 +41,11 @@ def _place(k: int, count: int) -> tuple[float, float]:
     return _WIDTH / 2 + 320 * math.cos(angle), _HEIGHT / 2 + 165 * math.sin(angle)
 
 
-def _arrow(a: tuple[float, float], b: tuple[float, float]) -> str:
+def _arrow(a: tuple[float, float], b: tuple[float, float]) -> Markup:
     """From the edge of one box to the edge of the next."""
     (ax, ay), (bx, by) = _edge(a, b), _edge(b, a)
-    return f'<path d="M{ax:.0f} {ay:.0f} L{bx:.0f} {by:.0f}" stroke="{_LINE}" stroke-width="2.5" marker-end="url(#tip)"/>'
+    way = f"M{ax:.0f} {ay:.0f} L{bx:.0f} {by:.0f}"
+    return element("path", d=way, stroke=_LINE, stroke_width=2.5, marker_end="url(#tip)")
 
 
 def _edge(inside: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
@@ -51,17 +54,19 @@ def _edge(inside: tuple[float, float], towards: tuple[float, float]) -> tuple[fl
     return inside[0] + dx * reach, inside[1] + dy * reach
 
 
-def _box(at: tuple[float, float], title: str, what: str, told: str) -> str:
+def _box(at: tuple[float, float], title: str, what: str, told: str) -> Markup:
     x, y = at
     width, height = _BOX
-    frame = f'<rect x="{x - width / 2:.0f}" y="{y - height / 2:.0f}" width="{width}" height="{height}" rx="8" fill="{_FILL}"/>'
+    corner = {"x": round(x - width / 2), "y": round(y - height / 2)}
+    frame = element("rect", **corner, width=width, height=height, rx=8, fill=_FILL)
     lines = [_text(x, y - 16, title, 15, _INK, bold=True), _text(x, y + 4, what, 10.5, _SOFT), _text(x, y + 25, told, 12, _LINE)]
-    return frame + "".join(lines)
+    return frame + Markup("").join(lines)
 
 
-def _text(x: float, y: float, text: str, size: float, colour: str, bold: bool = False) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="{size}" fill="{colour}" text-anchor="middle"{weight}>{escape(text)}</text>'
+def _text(x: float, y: float, text: str, size: float, colour: str, bold: bool = False) -> Markup:
+    weight = "bold" if bold else ""
+    place = {"x": round(x), "y": round(y), "font_size": f"{size:g}"}
+    return element("text", text, **place, fill=colour, text_anchor="middle", font_weight=weight)
 
 
 def _told(name: str, stage: dict[str, Any]) -> str:

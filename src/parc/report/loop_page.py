@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset
@@ -111,7 +113,7 @@ def _summary(numbers: dict[str, Any]) -> str:
     return text
 
 
-def _generator_chart(place: Path) -> str | None:
+def _generator_chart(place: Path) -> Markup | None:
     rows = _rows(place / "generator" / METRICS_FILE)
     if len(rows) < 2:
         return None
@@ -119,7 +121,7 @@ def _generator_chart(place: Path) -> str | None:
     return line_chart({"loss": points}, "generator", "step", "training loss")
 
 
-def _tracker_chart(place: Path) -> str | None:
+def _tracker_chart(place: Path) -> Markup | None:
     rows = [r for r in _rows(place / "tracker" / METRICS) if r.get("event") == "evaluation"]
     if len(rows) < 2:
         return None

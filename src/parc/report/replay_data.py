@@ -30,6 +30,7 @@ _UNIT = 32767
 
 
 def replay_payload(clips: Clip | Sequence[Clip], character: Character) -> dict[str, Any]:
+    """Motions as the page's viewer wants them: see the module's docstring."""
     given = [clips] if isinstance(clips, Clip) else list(clips)
     actors = actors_of(given, character)
     packed: list[dict[str, Any]] = []

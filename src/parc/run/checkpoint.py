@@ -5,7 +5,6 @@ tensors and cannot be separated from them. With it goes a hash over itself and a
 which is compared whenever the tensors are read. Older files have none.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from parc.errors import FormatError
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import check_plain_file, parse_json, reading
+from parc.run.hashing import hash_parts
 
 _KEY, _HASH = "parc", "sha256"
 
@@ -68,13 +68,16 @@ def has_hash(path: Path | str) -> bool:
 
 def content_hash(tensors: dict[str, Tensor], meta: dict[str, Any]) -> str:
     """Of tensors on the CPU and of their description, whatever the order of either."""
-    total = hashlib.sha256(json.dumps(json.loads(json.dumps(meta)), sort_keys=True).encode())  # as it comes back from a file
-    for name in sorted(tensors):
-        tensor = tensors[name].contiguous()
-        total.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-        if tensor.numel():
-            total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return total.hexdigest()
+
+    def parts() -> Iterator[bytes | memoryview]:
+        yield json.dumps(json.loads(json.dumps(meta)), sort_keys=True).encode()  # as it comes back from a file
+        for name in sorted(tensors):
+            tensor = tensors[name].contiguous()
+            yield f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode()
+            if tensor.numel():
+                yield tensor.reshape(-1).view(torch.uint8).numpy().data
+
+    return hash_parts(parts())
 
 
 def check_room(path: Path | str, weights: float, tensors: dict[str, Tensor]) -> None:

@@ -4,11 +4,11 @@ Clips may be called anything, "climb/take 3" or "../../etc". A file gets the nam
 harmless one that tells the same names apart: what may not stand there becomes '_', and eight digits of a hash follow.
 """
 
-import hashlib
 import os
 import re
 
 from parc.errors import FormatError
+from parc.run.hashing import hash_text
 
 _LONGEST = 120
 """characters; with an extension and a temporary file's mark it stays below the 255 bytes of a name"""
@@ -26,7 +26,7 @@ def file_name(name: str) -> str:
         return name
     while len(safe.encode()) > _LONGEST:
         safe = safe[:-1]
-    return f"{safe or '_'}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    return f"{safe or '_'}-{hash_text(name, 'surrogatepass')[:8]}"
 
 
 def upload_name(name: str) -> str:

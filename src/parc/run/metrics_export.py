@@ -23,12 +23,16 @@ class MirrorError(ParcError):
 
 
 class Target(Protocol):
+    """Where rows of metrics are sent."""
+
     def write(self, series: str, step: int, values: dict[str, float]) -> None: ...
 
     def close(self) -> None: ...
 
 
 class TensorBoardTarget:
+    """Rows as scalars of TensorBoard."""
+
     def __init__(self, folder: Path) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter
@@ -45,6 +49,8 @@ class TensorBoardTarget:
 
 
 class WandbTarget:
+    """Rows as metrics of a run of Weights & Biases."""
+
     def __init__(self, project: str, folder: Path) -> None:
         try:
             import wandb

@@ -1,10 +1,11 @@
 """Numbers of a run, one JSON object a line, appended as they come: readable while the run goes on and after it was killed."""
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
+
+from parc.run.dataclass_json import tidy
 
 
 class MetricsLog:
@@ -19,7 +20,7 @@ class MetricsLog:
 
     def write(self, **values: Any) -> None:
         """Add a line."""
-        line = json.dumps({key: _plain(value) for key, value in values.items()})
+        line = json.dumps({key: tidy(value, digits=6) for key, value in values.items()})
         with self.path.open("ab") as file:
             file.write(line.encode() + b"\n")
 
@@ -40,14 +41,3 @@ def read_metrics(path: Path | str) -> list[dict[str, Any]]:
         if isinstance(row, dict):
             rows.append(row)
     return rows
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN: null stands for what is not finite; floats keep six digits."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value

@@ -27,6 +27,7 @@ class StopRequest:
 
 @contextlib.contextmanager
 def stop_request() -> Iterator[StopRequest]:
+    """Within it a first interrupt or termination asks to stop, and a second one stops at once."""
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request

@@ -5,12 +5,13 @@ its own scripts by their hashes. viser's page is a small script that unpacks the
 A part of it makes functions of text (`unsafe-eval`); text that is only shown is still no script.
 """
 
-import hashlib
 import re
 from base64 import b64encode
 
 import numpy as np
 import zstandard
+
+from parc.run.hashing import hash_bytes
 
 _SCRIPT = re.compile(r"<script\b([^>]*)>(.*?)</script>", re.DOTALL)
 _PACKED = re.compile(r'data-p="([^"]*)" data-ss="(\d+)" data-cs="(\d+)"')
@@ -49,7 +50,7 @@ def scripts_of(page: str) -> list[str]:
 
 
 def _hash(script: bytes) -> str:
-    return f"'sha256-{b64encode(hashlib.sha256(script).digest()).decode()}'"
+    return f"'sha256-{b64encode(bytes.fromhex(hash_bytes(script))).decode()}'"
 
 
 def _bytes_of(text: str) -> bytes:

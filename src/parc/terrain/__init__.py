@@ -5,7 +5,7 @@ from parc.terrain.heightmap import HeightmapGrid, heights_at, relative_heightmap
 from parc.terrain.parkour_course import parkour_park
 from parc.terrain.procedural_terrain import RandomBoxes, RandomWalks, random_boxes, random_slice, random_walks
 from parc.terrain.random_augmentation import BoundSettings, BoxAugmentation, add_random_boxes, height_bounds, random_boxes_on_grid
-from parc.terrain.random_platforms import RandomPlatforms, platform_chain, random_platforms
+from parc.terrain.random_platforms import RandomPlatforms, platform_chain
 from parc.terrain.stair_flights import Stairs, flights, stairs
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch
 from parc.terrain.terrain_distance import clearance, penetration_depth, signed_distance, signed_distance_local
@@ -16,6 +16,6 @@ __all__ = [
     "CELL", "BoundSettings", "BoxAugmentation", "HeightmapGrid", "ImageHeights", "MeshSampling", "RandomBoxes",
     "RandomPlatforms", "RandomWalks", "Stairs", "Terrain", "TerrainBatch", "add_random_boxes", "clearance", "flights",
     "height_bounds", "heights_at", "load_terrain", "parkour_park", "penetration_depth", "platform_chain", "random_boxes",
-    "random_boxes_on_grid", "random_platforms", "random_slice", "random_walks", "relative_heightmap", "sample_heightmap",
+    "random_boxes_on_grid", "random_slice", "random_walks", "relative_heightmap", "sample_heightmap",
     "save_terrain", "signed_distance", "signed_distance_local", "stairs", "terrain_mesh",
 ]  # fmt: skip

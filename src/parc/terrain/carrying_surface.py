@@ -26,4 +26,5 @@ def distances(terrain: Terrain | TerrainBatch, points: Tensor, border: Border = 
 
 
 def carrying_distance(terrain: Terrain | TerrainBatch, points: Tensor, border: Border = "open") -> Tensor:
+    """Distance of points [.., 3] to terrain that carries, m."""
     return distances(terrain, points, border)[1]

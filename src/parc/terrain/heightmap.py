@@ -71,8 +71,8 @@ def heights_at(terrain: Terrain | TerrainBatch, xy: Tensor) -> Tensor:
     """Height [...] under points [..., 2] of one terrain, or [N, ...] under [N, ..., 2] of N; off the map the nearest cell's."""
     if isinstance(terrain, Terrain):
         return terrain.height_at(xy)
-    if xy.shape[0] != len(terrain):
-        raise TerrainError(f"points have shape {list(xy.shape)}, expected [{len(terrain)}, ..., 2], a row a terrain")
+    if xy.shape[0] != terrain.count:
+        raise TerrainError(f"points have shape {list(xy.shape)}, expected [{terrain.count}, ..., 2], a row a terrain")
     inner = (1,) * (xy.dim() - 2)
     ij = torch.floor((xy - terrain.min_point.view(-1, *inner, 2)) / terrain.cell + 0.5).long()
     ij = ij.clamp_min(0).minimum(terrain.size.view(-1, *inner, 2) - 1)

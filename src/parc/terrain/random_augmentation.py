@@ -23,6 +23,8 @@ from parc.terrain.terrain_distance import signed_distance
 
 @dataclass(frozen=True)
 class BoundSettings:
+    """How much room a motion keeps from terrain that may be changed."""
+
     margin: float = 0.1
     """free space kept around the body's surface points, m"""
     support: float = 0.05
@@ -33,6 +35,8 @@ class BoundSettings:
 
 @dataclass(frozen=True)
 class BoxAugmentation:
+    """Random boxes put where a motion is not."""
+
     boxes: tuple[int, int] = (0, 4)
     """fewest and most boxes on a map"""
     side: tuple[float, float] = (2.0, 12.0)

@@ -54,6 +54,8 @@ REACHABLE = RandomPlatforms(gaps=(0.4, 2.4), rise=(-0.8, 0.5))
 
 
 class PlatformChain(NamedTuple):
+    """Platforms one after the other, and the way over them."""
+
     terrain: Terrain
     start: Cell
     """the middle of the first platform"""
@@ -73,11 +75,6 @@ class _Tower(NamedTuple):
     @property
     def middle(self) -> Cell:
         return (self.low[0] + self.high[0]) // 2, (self.low[1] + self.high[1]) // 2
-
-
-def random_platforms(settings: RandomPlatforms, generator: np.random.Generator) -> Terrain:
-    """The terrain of `platform_chain`."""
-    return platform_chain(settings, generator).terrain
 
 
 def platform_chain(settings: RandomPlatforms, generator: np.random.Generator) -> PlatformChain:

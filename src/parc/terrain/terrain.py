@@ -23,6 +23,8 @@ MOST_CELLS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
+    """A map of columns: the height of each cell, and where the map lies."""
+
     heights: Tensor
     """[X, Y] top of each column, m"""
     min_point: Tensor
@@ -118,6 +120,11 @@ class TerrainBatch:
     def __len__(self) -> int:
         return self.heights.shape[0]
 
+    @property
+    def count(self) -> int:
+        """N, which a trace of changing shapes keeps as a symbol: `len` makes it a number."""
+        return self.heights.shape[0]
+
     def __getitem__(self, index: int) -> Terrain:
         x, y = self.size[index].tolist()
         return Terrain(self.heights[index, :x, :y], self.min_point[index], self.cell)
@@ -133,6 +140,12 @@ class TerrainBatch:
     def select(self, rows: Tensor) -> "TerrainBatch":
         """Terrains `rows` [M], repeated as often as they are named."""
         return replace(self, heights=self.heights[rows], min_point=self.min_point[rows], size=self.size[rows])
+
+    def put(self, rows: Tensor, others: "TerrainBatch") -> None:
+        """Other terrains [K] into rows [K], in place; they are padded to the same grid."""
+        parts = ((self.heights, others.heights), (self.min_point, others.min_point), (self.size, others.size))
+        for own, part in parts:
+            own.index_copy_(0, rows, part)
 
     def to(self, device: torch.device | str) -> "TerrainBatch":
         return replace(self, heights=self.heights.to(device), min_point=self.min_point.to(device), size=self.size.to(device))

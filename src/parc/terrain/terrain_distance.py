@@ -82,7 +82,8 @@ def _found_local(
         raise TerrainError(f"reach is {reach} cells, expected at least 1")
     heights, min_point, size = _ground(terrain, points, border)
     rows = points.reshape(heights.shape[0], -1, 3)
-    return local_distance(rows, heights, min_point, size, terrain.cell, reach, border == "wall", with_normal)
+    measure = measure_local if torch.compiler.is_exporting() else local_distance  # other runtimes do not have our operators
+    return measure(rows, heights, min_point, size, terrain.cell, reach, border == "wall", with_normal)
 
 
 @torch.library.custom_op("parc::local_distance", mutates_args=())
@@ -117,6 +118,7 @@ def measure_local(
 
 
 def kernel_applies(points: Tensor) -> bool:
+    """Whether the Triton kernel can take these points."""
     return points.is_cuda and points.dtype == torch.float32 and points.numel() < 1 << 31 and _has_triton()
 
 
@@ -216,8 +218,8 @@ def _ground(terrain: Terrain | TerrainBatch, points: Tensor, border: Border) -> 
     if border not in ("open", "wall"):
         raise TerrainError(f"border is '{border}', expected 'open' or 'wall'")
     if isinstance(terrain, TerrainBatch):
-        if points.dim() < 2 or points.shape[0] != len(terrain):
-            raise TerrainError(f"points have shape {list(points.shape)}, expected [{len(terrain)}, ..., 3], a row a terrain")
+        if points.dim() < 2 or points.shape[0] != terrain.count:
+            raise TerrainError(f"points have shape {list(points.shape)}, expected [{terrain.count}, ..., 3], a row a terrain")
         return terrain.heights.detach(), terrain.min_point, terrain.size
     heights = terrain.heights.detach()[None]
     size = torch.stack([torch.full((1,), n, device=heights.device) for n in terrain.size], -1)
@@ -234,9 +236,8 @@ def _measure(maps: _Maps, points: Tensor, search: Callable[[_Query], None], with
     """Distances [...] of points [..., 3] and, if asked for, their gradients [..., 3], in pieces that stay in cache."""
     flat = points.reshape(-1, 3)
     rows = torch.arange(maps.count, device=points.device)[:, None].expand(-1, flat.shape[0] // maps.count).reshape(-1)
-    size = _CHUNK_CUDA if points.is_cuda else _CHUNK_CPU
     distances, normals = [], [flat.new_zeros(0)]
-    for piece, piece_rows in zip(flat.split(size), rows.split(size), strict=True):
+    for piece, piece_rows in _pieces(flat, rows):
         query = _locate(maps, piece, piece_rows)
         search(query)
         sign = torch.where(query.in_ground, -maps.up, maps.up)
@@ -247,6 +248,13 @@ def _measure(maps: _Maps, points: Tensor, search: Callable[[_Query], None], with
             normals.append((away * (sign / distance.clamp_min(torch.finfo(distance.dtype).tiny))[:, None]).flatten())
     normal = torch.cat(normals)
     return torch.cat(distances).view(points.shape[:-1]), normal.view(points.shape) if with_normal else normal
+
+
+def _pieces(points: Tensor, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
+    if torch.compiler.is_exporting():  # how many there are must not depend on the batch
+        return [(points, rows)]
+    size = _CHUNK_CUDA if points.is_cuda else _CHUNK_CPU
+    return list(zip(points.split(size), rows.split(size), strict=True))
 
 
 def _locate(maps: _Maps, points: Tensor, rows: Tensor) -> _Query:

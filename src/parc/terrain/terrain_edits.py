@@ -26,6 +26,7 @@ def raise_region(terrain: Terrain, start: Corner, stop: Corner, by: float) -> Te
 
 
 def lower_region(terrain: Terrain, start: Corner, stop: Corner, by: float) -> Terrain:
+    """A rectangle of cells sunk by `by` m."""
     return raise_region(terrain, start, stop, -by)
 
 

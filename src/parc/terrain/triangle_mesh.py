@@ -17,6 +17,7 @@ import torch
 from parc.errors import FormatError, TerrainError
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import first_line, read_bytes, reading
+from parc.terrain.column_faces import column_faces
 from parc.terrain.terrain import CELL, Terrain
 
 MESH_SUFFIXES = (".obj", ".stl", ".ply", ".glb")
@@ -48,6 +49,7 @@ DEFAULT_MESH = MeshSampling()
 
 
 def read_mesh(path: Path | str, settings: MeshSampling = DEFAULT_MESH) -> Terrain:
+    """A terrain from a mesh file."""
     import trimesh  # takes longer to import than all of parc.terrain
 
     path = Path(path)
@@ -101,27 +103,8 @@ def terrain_mesh(terrain: Terrain, skirt: float = 0.5) -> tuple[np.ndarray, np.n
 
     Tops of all cells and the parts of walls that stand free; around the map a skirt down to `skirt` m under the lowest cell.
     """
-    heights = terrain.heights.detach().cpu().numpy().astype(np.float32)
-    ground = heights.min() - np.float32(skirt)
-    around = np.pad(heights, 1, constant_values=ground)
-    x, y = (
-        float(origin) + terrain.cell * (np.arange(n + 1) - 0.5)
-        for origin, n in zip(terrain.min_point, heights.shape, strict=True)
-    )
-    i, j = (index.ravel() for index in np.indices(heights.shape))
-    top = heights.ravel()
-    quads = [_quads((x[i], x[i + 1], x[i + 1], x[i]), (y[j], y[j], y[j + 1], y[j + 1]), (top, top, top, top))]
-    for (di, dj), (a, b) in _SIDES.items():
-        beside = around[1 + i + di, 1 + j + dj]
-        free = beside < top
-        start, end = (i[free] + a[0], j[free] + a[1]), (i[free] + b[0], j[free] + b[1])
-        xs, ys = (x[start[0]], x[end[0]]), (y[start[1]], y[end[1]])
-        wall = (xs[0], xs[1], xs[1], xs[0]), (ys[0], ys[1], ys[1], ys[0])
-        quads.append(_quads(*wall, (beside[free], beside[free], top[free], top[free])))
-    corners = np.concatenate(quads)
-    first = 4 * np.arange(len(corners))[:, None]
-    faces = np.concatenate([first + (0, 1, 2), first + (0, 2, 3)])
-    return corners.reshape(-1, 3), faces
+    faces = column_faces(terrain, skirt)
+    return faces.corners.astype(np.float32).reshape(-1, 3), faces.triangles()
 
 
 def write_mesh(terrain: Terrain, path: Path | str) -> None:
@@ -138,20 +121,6 @@ def write_mesh(terrain: Terrain, path: Path | str) -> None:
     data = trimesh.Trimesh(vertices, faces, process=False).export(file_type=suffix[1:])
     assert isinstance(data, str | bytes)
     write_bytes_atomically(path, data.encode() if isinstance(data, str) else data)
-
-
-_SIDES = {
-    (1, 0): ((1, 0), (1, 1)),
-    (-1, 0): ((0, 1), (0, 0)),
-    (0, 1): ((1, 1), (0, 1)),
-    (0, -1): ((0, 0), (1, 0)),
-}
-"""For each neighbour, the cell corners its wall runs between, so that the wall faces the neighbour."""
-
-
-def _quads(xs: tuple, ys: tuple, zs: tuple) -> np.ndarray:
-    """Corners [Q, 4, 3] from four arrays [Q] each of x, y and z."""
-    return np.stack([np.stack(values, -1).astype(np.float32) for values in (xs, ys, zs)], -1)
 
 
 def _highest_hits(triangles: np.ndarray, low: np.ndarray, count: np.ndarray, spacing: float) -> np.ndarray:

@@ -1,7 +1,4 @@
-"""The tracking controller: a policy that makes a simulated body follow clips, trained by reinforcement learning.
-
-Training itself is a program too: `python -m parc.track.learn.tracker_training --help`.
-"""
+"""The tracking controller: a policy that makes a simulated body follow clips, trained by reinforcement learning."""
 
 from parc.track.env.reference_library import ReferenceLibrary, build_library
 from parc.track.env.track_env import TrackEnv

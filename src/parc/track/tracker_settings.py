@@ -1,23 +1,17 @@
 """All that shapes a tracker. The defaults are chosen to learn fast; `TrackerSettings.paper()` is the paper's set-up."""
 
-import dataclasses
-import types
-import typing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from parc.errors import SettingsError
 from parc.physics.physical_contract import Contract
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.track.env.episode_restart import RestartSettings
 from parc.track.env.motor_action import ActionSettings
 from parc.track.env.observation_layout import ObservationSettings
 from parc.track.env.reference_library import ReferenceSettings
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.env.reward import RewardSettings
 from parc.track.follow.outcome import TerminationSettings
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -135,7 +129,7 @@ class TrackerSettings:
             observation=ObservationSettings(held=False),
             reward=RewardSettings(key_velocity=0.0, smooth=0.0),
             termination=TerminationSettings(longest=10.0),
-            reference=ReferenceSettings(ScreenSettings(enabled=False)),
+            reference=ReferenceSettings(TrackerInputLimits(enabled=False)),
             restart=RestartSettings(unit="clip", floor=0.01, ceiling=1.0, root_noise=0.075, velocity_noise=0.0),
             action=ActionSettings(residual=False, lead=0, hold=0.0),
             policy=PolicySettings(std=0.05, learn_std=False, symmetry="none"),
@@ -150,50 +144,3 @@ class TrackerSettings:
         ppo = replace(fast.ppo, minibatch=512, gamma=0.97, average=0.98)
         ppo = replace(ppo, actor_rate=3e-4, critic_rate=1e-3, rate_range=(1e-4, 1e-3))
         return replace(fast, policy=replace(fast.policy, hidden=(256, 128), std=0.05), ppo=ppo)
-
-
-def from_dict(kind: type[T], values: dict[str, Any]) -> T:
-    """A settings dataclass from what `dataclasses.asdict` and JSON made of it; unknown names and wrong types are errors.
-
-    A class whose defaults have changed since files were written says in `completed` what those files meant.
-    """
-    if not isinstance(values, dict):
-        raise SettingsError(f"{kind.__name__} is {str(values)[:40]}, expected an object of settings")
-    values = getattr(kind, "completed", dict)(values)
-    hints = typing.get_type_hints(kind)
-    known = _names(kind)
-    if unknown := sorted(set(values) - known):
-        raise SettingsError(f"{kind.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    return kind(**{name: _value(hints[name], value, f"{kind.__name__}.{name}") for name, value in values.items()})
-
-
-def _names(kind: Any) -> set[str]:
-    return {field.name for field in dataclasses.fields(kind)}
-
-
-def _value(hint: Any, value: Any, name: str) -> Any:
-    """`value` as the type `hint` has it; nothing is called but the dataclasses that the hints name."""
-    origin, arms = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (types.UnionType, typing.Union):
-        return _value(_arm(arms, value), value, name)
-    if dataclasses.is_dataclass(hint):
-        return from_dict(hint, value)  # type: ignore[arg-type]
-    if origin in (tuple, frozenset) and isinstance(value, list | tuple):
-        inner = arms if origin is tuple and arms[1:] != (...,) else arms[:1] * len(value)
-        if len(inner) == len(value):
-            return origin(_value(arm, part, name) for arm, part in zip(inner, value, strict=True))
-    if hint is Path and isinstance(value, str):
-        return Path(value)
-    if (origin is typing.Literal and value in arms) or type(value) is hint or (hint is float and type(value) is int):
-        return value
-    raise SettingsError(f"{name} is {str(value)[:40]!r}, expected {getattr(hint, '__name__', hint) if origin is None else hint}")
-
-
-def _arm(arms: tuple[Any, ...], value: Any) -> Any:
-    """The type of a union that a value is of: the class with its names, or what is no class of settings."""
-    classes = [arm for arm in arms if dataclasses.is_dataclass(arm)]
-    if isinstance(value, dict) and classes:
-        return min(classes, key=lambda arm: len(_names(arm) ^ set(value)))
-    if value is None and types.NoneType in arms:
-        return types.NoneType
-    return next((arm for arm in arms if arm is not types.NoneType and arm not in classes), arms[0])

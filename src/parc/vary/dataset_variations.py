@@ -12,7 +12,6 @@ variations of a clip that has changed since are made again. Processes carry clip
 fit them too. With one worker all is done in this process.
 """
 
-import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +29,9 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, ParcError, SettingsError
 from parc.mocap.contact.clip_supports import footing_of_clip
 from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
-from parc.mocap.make.mocap_quality import MocapLimits, Quality
+from parc.quality.limit_check import ClipQuality, fault
+from parc.quality.limit_profiles import VariationLimits
+from parc.run.hashing import hash_bytes, hash_text
 from parc.run.process_pool import worker_pool
 from parc.run.settings_guard import agree
 from parc.vary.transfer_to_terrain import Carried
@@ -43,7 +44,7 @@ class VarySetSettings:
     """Of the variations of a whole data set."""
 
     vary: VarySettings = field(default_factory=VarySettings)
-    limits: MocapLimits = field(default_factory=MocapLimits)
+    limits: VariationLimits = field(default_factory=VariationLimits)
     workers: int = 0
     """processes; 0 is one for each core"""
     at_once: int = 0
@@ -67,7 +68,7 @@ class _Item:
     @property
     def key_of_note(self) -> str:
         """A name may be anything; its hash may name a file."""
-        return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:32]
+        return hash_text(f"{self.name} {self.key}")[:32]
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def vary_dataset(
     work.mkdir(parents=True, exist_ok=True)
     made_with = {"vary": asdict(settings.vary), "limits": asdict(settings.limits), "character": character.fingerprint}
     agree(work / "settings.json", made_with | {"seed": seed}, folder=out)
-    keys = {i: hashlib.sha256(pack([dataset[i]])).hexdigest()[:32] for i in chosen}
+    keys = {i: hash_bytes(pack([dataset[i]]))[:32] for i in chosen}
     items = [_Item(i, f"{dataset.entries[i].name}_v{k:03d}", k, keys[i]) for i in chosen for k in range(count)]
     with DatasetWriter(out, character) as writer:
         notes = row_notes(work)
@@ -211,10 +212,10 @@ def _fit(
     return [_row(clip, quality, c, settings) for (clip, quality), c in zip(made, carried, strict=True)]
 
 
-def _row(clip: Clip, quality: Quality, carried: Carried, settings: VarySetSettings) -> Row:
+def _row(clip: Clip, quality: ClipQuality, carried: Carried, settings: VarySetSettings) -> Row:
     reasons = quality.faults(settings.limits)
-    if carried.conflict > settings.vary.conflict:
-        reasons += (f"{carried.conflict:.0f} % of contact frames have no ground of their level",)
-    values = {key: value for key, value in asdict(quality).items() if np.isfinite(value)}
+    if unplaced := fault("unplaced_contacts", carried.conflict, settings.vary.conflict):
+        reasons += (unplaced,)
+    values = {key: value for key, value in quality.named.items() if np.isfinite(value)}
     result = RowResult(clip.name, "rejected" if reasons else "kept", reasons, (), carried.supports.levels, values)
     return result, None if reasons else clip

@@ -19,9 +19,10 @@ from parc.dataset.clip import Clip
 from parc.metrics.clip_batch import ClipBatch
 from parc.mocap.contact.clip_supports import Footing, footing_of_clip
 from parc.mocap.contact.label_touching_bodies import touching_labels
-from parc.mocap.make.mocap_quality import Quality, measure_qualities
+from parc.mocap.make.mocap_quality import measure_qualities
 from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
+from parc.quality.limit_check import ClipQuality
 from parc.terrain.random_augmentation import BoxAugmentation, add_random_boxes, height_bounds
 from parc.terrain.terrain import Terrain
 from parc.vary.transfer_to_terrain import Carried, CarrySettings, carry
@@ -53,7 +54,7 @@ def vary(
     name: str,
     settings: VarySettings = VarySettings(),
     device: torch.device | str = "cpu",
-) -> tuple[Clip, Quality]:
+) -> tuple[Clip, ClipQuality]:
     """A variation of a clip, and how well it was reached (its feet and hands against the carried-along ones)."""
     return vary_many([clip], [variation], character, [name], settings, device)[0]
 
@@ -65,7 +66,7 @@ def vary_many(
     names: Sequence[str],
     settings: VarySettings = VarySettings(),
     device: torch.device | str = "cpu",
-) -> list[tuple[Clip, Quality]]:
+) -> list[tuple[Clip, ClipQuality]]:
     """Variation i of clip i for all i (a clip may come many times), fitted side by side."""
     footings: dict[int, Footing] = {}
     carried = []
@@ -95,10 +96,10 @@ def fit_carried(
     names: Sequence[str],
     settings: VarySettings = VarySettings(),
     device: torch.device | str = "cpu",
-) -> list[tuple[Clip, Quality]]:
+) -> list[tuple[Clip, ClipQuality]]:
     """What was carried to new terrain (`carry_well`), fitted there side by side; clip i is the source of carried[i]."""
     most = settings.together or (2000 if torch.device(device).type == "cpu" else 60000)
-    results: dict[int, tuple[Clip, Quality]] = {}
+    results: dict[int, tuple[Clip, ClipQuality]] = {}
     for rows in _groups([len(c.motion) for c in carried], most):
         group = [carried[i] for i in rows]
         motions = refine(
@@ -122,7 +123,7 @@ def fit_carried(
 
 def _judged(
     clips: list[Clip], carried: list[Carried], character: Character, settings: VarySettings, device: torch.device | str
-) -> Iterator[tuple[Clip, Quality]]:
+) -> Iterator[tuple[Clip, ClipQuality]]:
     batch = ClipBatch.stack(clips, character, device)
     used = torch.tensor([any(h.event.part == "hand" for h in c.supports.held) for c in carried])
     labels = touching_labels(batch, used).cpu()

@@ -52,3 +52,15 @@ def test_the_search_minds_neither_lying_nor_the_edge_of_the_map_where_no_terrain
     low = STANDING - 0.3 - 0.2
     edge = -9.0 - float(FLAT.extent[0][1])
     assert without - with_map == pytest.approx(live.low * low - live.off_map * edge, abs=1e-4)
+
+
+def test_bent_knees_cost_their_price() -> None:
+    two = LINE.select(torch.zeros(2, dtype=torch.long))
+    columns = [
+        torch.cat([part, part]) for part in (getattr(ends(), k) for k in ("progress", "root", "seconds", "survived", "drift"))
+    ]
+    bent = FutureEnds(*columns, crouch=torch.tensor([0.0, 0.5]))
+    straight, crouched = score_futures(bent, two, None, ScoreSettings(crouch=2.0)).tolist()
+    assert straight - crouched == pytest.approx(2.0 * 0.5)
+    straight, crouched = score_futures(bent, two, None, ScoreSettings()).tolist()
+    assert straight == crouched

@@ -9,13 +9,13 @@ import torch
 
 from parc.character.character import Character
 from parc.cli.main import main
-from parc.cli.traverse_commands import CrossTerrain as TraverseCommand
-from parc.cli.traverse_commands import motion_files, new_terrain, route_settings
+from parc.cli.traverse_command import CrossTerrain as TraverseCommand
+from parc.cli.traverse_command import motion_files, new_terrain, priced
 from parc.cli.traverse_page import write_outcome
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.errors import FormatError, TerrainError
-from parc.plan import Traverse
+from parc.plan import RouteSettings, Traverse
 from parc.plan.least_effort_route import ends_of
 from parc.terrain.random_platforms import REACHABLE, platform_chain
 
@@ -52,30 +52,43 @@ def test_terrains_by_name_and_seed() -> None:
 
 
 def test_effort_scales_every_price() -> None:
-    free, half = route_settings(0.0), route_settings(0.5)
-    assert (free.climb, free.drop, free.jump) == (0, 0, 0) and half.climb * 2 == route_settings(1.0).climb
+    free, half = priced(RouteSettings(), 0.0), priced(RouteSettings(), 0.5)
+    assert (free.climb, free.drop, free.jump) == (0, 0, 0) and half.climb * 2 == RouteSettings().climb
 
 
 def test_strips_of_random_motions(walk: Clip, character: Character, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     for name in "abc":
         save_clip(walk, tmp_path / "clips" / f"{name}.motion", character)
     page = tmp_path / "page.html"
-    assert main(["strips", str(tmp_path / "clips"), "-o", str(page), "--count", "2", "--columns", "3", "--json"]) == 0
+    assert main(["picture", str(tmp_path / "clips"), "-o", str(page), "--count", "2", "--columns", "3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["strips"] == 2
     assert page.read_text().count("<img") == 2
 
 
 def test_the_way_over_platforms_is_from_landing_to_landing() -> None:
     command = TraverseCommand(terrain="platforms", out=Path("x"), terrain_seed=2)
-    ground, chain = command.ground(), platform_chain(REACHABLE, np.random.default_rng(2))
+    ground, chain = new_terrain("platforms", 2), platform_chain(REACHABLE, np.random.default_rng(2))
     assert torch.equal(ground.heights, chain.terrain.heights)
-    assert ends_of(ground, command.route(ground)) == (chain.start, chain.goal)
+    assert ends_of(ground, command.route(ground, RouteSettings())) == (chain.start, chain.goal)
 
 
 def test_crossings_of_the_test_set_are_told_by_family_and_written_down(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out, ledger = tmp_path / "rows.jsonl", tmp_path / "runs.jsonl"
-    words = ["evaluate", "traverse", "-o", str(out), "--set", "test", "--ledger", str(ledger), "--count", "1", "--json"]
-    words += ["--seconds", "1e-9", "--threads", "1", "--device", "cpu", "--tries", "1", "--candidates", "2"]
+    words = ["evaluate", "traverse", "-o", str(out), "--set", "test", "--ledger", str(ledger), "--terrains", "1", "--json"]
+    words += [
+        "--method.seconds",
+        "1e-9",
+        "--threads",
+        "1",
+        "--device",
+        "cpu",
+        "--tries",
+        "1",
+        "--method.candidates",
+        "2",
+        "--method.beam",
+        "2",
+    ]
     assert main([*words, "--families", "stairs", "boxes"]) == 0
     captured = capsys.readouterr()
     assert captured.err.endswith(f"This run on the test set is written down in {ledger}.\n")
@@ -95,8 +108,8 @@ def test_crossings_of_the_test_set_are_told_by_family_and_written_down(tmp_path:
         (["traverse", "boxes", "-o", "x", "--tries", "0"], "tries"),
         (["traverse", "boxes", "-o", "x", "--start", "1,1"], "both --start and --goal"),
         (["traverse", "boxes", "-o", "x", "--effort", "-1"], "effort"),
-        (["course", "-o", "x", "--seeds", "0"], "runs"),
-        (["strips", "x", "-o", "x.png"], "expected .html"),
+        (["traverse", "course", "-o", "x", "--preset", "course", "--seeds", "0"], "0 crossings"),
+        (["picture", "x", "-o", "x.html", "--count", "0"], "0 strips"),
         (["evaluate", "traverse", "-o", "x", "--shard", "2"], "shard"),
         (["evaluate", "traverse", "-o", "x", "--set", "first", "--families", "stairs"], "no stairs"),
         (["evaluate", "traverse", "-o", "x", "--set", "second"], "--set is 'second', expected development, first or test"),

@@ -61,7 +61,8 @@ def test_a_trial_runs_and_says_how_it_went(generator, tracker) -> None:
 
 
 def test_the_command_prints_one_object(generator, tracker, capsys, tmp_path) -> None:
-    words = ["live", "--terrains", "1", "--seconds", "0.7", "--candidates", "1", "--json", "-o", str(tmp_path / "runs")]
+    words = ["live", "--terrains", "1", "--seconds", "0.7", "--pilot.planner.candidates", "1", "--json"]
+    words += ["-o", str(tmp_path / "runs")]
     assert main(words) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert result["terrains"] == 1 and result["plan_p95"] >= result["plan_p50"] > 0

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 
 
 class BodyMesh(NamedTuple):
+    """Triangles of all bodies of a character."""
+
     points: Array
     """[V, 3] in the frames of their bodies, m"""
     normals: Array

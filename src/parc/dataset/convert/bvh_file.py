@@ -47,6 +47,8 @@ _TIMING = re.compile(r"\s*Frames\s*:\s*(\S+)\s+Frame\s+Time\s*:\s*(\S+)", re.IGN
 
 @dataclass
 class BvhJoint:
+    """A joint of a BVH skeleton."""
+
     name: str
     parent: int
     """index of the parent joint, -1 for the root"""
@@ -58,6 +60,8 @@ class BvhJoint:
 
 @dataclass
 class Bvh:
+    """The content of a BVH file: its skeleton and a row of channel values a frame."""
+
     joints: list[BvhJoint]
     """depth first"""
     frame_time: float
@@ -98,6 +102,7 @@ def parse_bvh(text: str, name: str) -> Bvh:
 
 
 def format_bvh(bvh: Bvh) -> str:
+    """The text of a BVH file."""
     lines = ["HIERARCHY"]
     children: list[list[int]] = [[] for _ in bvh.joints]
     for i, joint in enumerate(bvh.joints):

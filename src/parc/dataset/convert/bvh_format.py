@@ -38,6 +38,7 @@ _SAME_PLACE = 2e-3
 
 
 def write_bvh(clip: Clip, character: Character, unit: LengthUnit = "m") -> str:
+    """A clip's motion as the text of a BVH file, y up, in metres or centimetres."""
     if unit not in _UNITS:
         raise FormatError(f"unknown unit '{unit}' of BVH files; known are {', '.join(_UNITS)}")
     clip.check_fits(character)

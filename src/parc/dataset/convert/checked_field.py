@@ -29,6 +29,7 @@ def check_frames(frames: int, name: str) -> None:
 
 
 def check_keys(fields: dict, required: Collection[str], known: Collection[str], where: str, name: str) -> None:
+    """Refuse fields that nobody knows, and the lack of those that are required."""
     for key in fields:
         if key not in known:
             raise FormatError(f"{name}: {where} has an unknown field {short(key)}; known are {', '.join(known)}")
@@ -59,6 +60,7 @@ def numbers(value: Any, shape: tuple[int | None, ...], field: str, name: str) ->
 
 
 def number(value: Any, field: str, name: str) -> float:
+    """A field of a file as a number."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)):

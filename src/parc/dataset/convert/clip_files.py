@@ -21,7 +21,8 @@ from parc.dataset.clip import Clip
 from parc.dataset.convert import checked_field
 from parc.dataset.convert.bvh_format import LengthUnit, read_bvh, write_bvh
 from parc.dataset.convert.deepmimic_format import read_deepmimic
-from parc.dataset.convert.glb_format import write_glb
+from parc.dataset.convert.glb_format import Skin, write_glb
+from parc.dataset.convert.gltf_document import SUFFIXES as GLTF_SUFFIXES
 from parc.dataset.convert.mimickit_format import FIELDS as MIMICKIT_FIELDS
 from parc.dataset.convert.mimickit_format import read_mimickit, write_mimickit
 from parc.dataset.convert.native_format import read_native, write_native
@@ -37,6 +38,7 @@ from parc.run.file_reading import read_bytes, reading
 
 READABLE = (".motion", ".pkl", ".txt", ".bvh", ".npz")
 WRITABLE = (".motion", ".pkl", ".bvh", ".npz", ".glb", *USD_SUFFIXES)
+RETARGET_GLTF = "skeletons of glTF files are fitted to the character: `parc convert --retarget`"
 PickleLayout = Literal["parc", "legacy", "mimickit"]
 
 
@@ -49,6 +51,8 @@ def load_clip(path: Path | str, character: Character) -> Clip:
         raise FormatError(f"{path} is a folder, a motion file was expected{inside}")
     if not path.exists() and (folder := data_set_above(path)):
         return Dataset.open(folder, character)[path.relative_to(folder).as_posix()]
+    if suffix in GLTF_SUFFIXES:
+        raise FormatError(f"{path.name}: {RETARGET_GLTF}")
     if suffix in WRITABLE and suffix not in READABLE:
         raise FormatError(f"{path.name}: {path.suffix} is written and not read; files that are read end in {', '.join(READABLE)}")
     if suffix not in READABLE:
@@ -77,9 +81,14 @@ def check_writable(path: Path | str) -> None:
 
 
 def save_clip(
-    clip: Clip, path: Path | str, character: Character | None = None, layout: PickleLayout = "parc", unit: LengthUnit = "m"
+    clip: Clip,
+    path: Path | str,
+    character: Character | None = None,
+    layout: PickleLayout = "parc",
+    unit: LengthUnit = "m",
+    skin: Skin = "mannequin",
 ) -> None:
-    """Write the clip, whole or not at all; `layout` chooses among the `.pkl` formats, `unit` is of `.bvh`.
+    """Write the clip, whole or not at all; `layout` chooses among the `.pkl` formats, `unit` is of `.bvh`, `skin` of `.glb`.
 
     All but `.motion` and the paper's `.pkl` need the character.
     """
@@ -89,7 +98,7 @@ def save_clip(
     if suffix == ".motion":
         data = write_native(clip)
     elif suffix != ".pkl":
-        data = _write_skeleton(clip, suffix, character, unit)
+        data = _write_skeleton(clip, suffix, character, unit, skin)
     elif layout == "parc":
         data = write_parc(clip)
     elif layout not in ("legacy", "mimickit"):
@@ -110,14 +119,14 @@ def data_set_above(path: Path) -> Path | None:
     return folder if folder and (folder / INDEX).is_file() else None
 
 
-def _write_skeleton(clip: Clip, suffix: str, character: Character | None, unit: LengthUnit) -> bytes:
+def _write_skeleton(clip: Clip, suffix: str, character: Character | None, unit: LengthUnit, skin: Skin) -> bytes:
     if character is None:
         raise FormatError(f"writing {suffix} needs the character, for its bones")
     if suffix == ".bvh":
         return write_bvh(clip, character, unit).encode()
     if suffix == ".npz":
         return write_qpos(clip, character)
-    return write_glb(clip, character) if suffix == ".glb" else write_usd(clip, character, suffix)
+    return write_glb(clip, character, skin) if suffix == ".glb" else write_usd(clip, character, suffix)
 
 
 def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:

@@ -35,6 +35,7 @@ _ARM_TURN = {"right_upper_arm": math.pi / 2, "left_upper_arm": -math.pi / 2}
 
 
 def read_deepmimic(text: str, character: Character, name: str) -> Clip:
+    """A clip from the JSON text of a DeepMimic motion."""
     content = _parse(text, name)
     rows = checked_field.numbers(content["Frames"], (None, _COLUMNS), "Frames", name).double()
     if len(rows) == 0:

@@ -5,21 +5,24 @@ GLB = header | JSON chunk (document, padded with spaces) | BIN chunk (arrays, pa
 
 import json
 import struct
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-_COMPONENTS = {"uint8": 5121, "uint16": 5123, "uint32": 5125, "float32": 5126}
-_KINDS = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4", (4, 4): "MAT4"}
+COMPONENTS = {"int8": 5120, "uint8": 5121, "int16": 5122, "uint16": 5123, "uint32": 5125, "float32": 5126}
+KINDS = {(): "SCALAR", (2,): "VEC2", (3,): "VEC3", (4,): "VEC4", (4, 4): "MAT4"}
 _TARGETS = {"vertex": 34962, "index": 34963}
-_MAGIC, _JSON, _BIN = b"glTF", b"JSON", b"BIN\0"
+MAGIC, CHUNK_JSON, CHUNK_BIN = b"glTF", b"JSON", b"BIN\0"
 
 
 class GltfBuffer:
-    def __init__(self) -> None:
-        self._data = bytearray()
-        self.views: list[dict[str, Any]] = []
-        self.accessors: list[dict[str, Any]] = []
+    """The one buffer of a file that is written, begun empty or with the bytes, views and accessors of a file that was read."""
+
+    def __init__(self, data: bytes = b"", views: Sequence[dict[str, Any]] = (), accessors: Sequence[dict[str, Any]] = ()) -> None:
+        self._data = bytearray(data + bytes(-len(data) % 4))
+        self.views: list[dict[str, Any]] = list(views)
+        self.accessors: list[dict[str, Any]] = list(accessors)
 
     def add(self, array: np.ndarray, use: Literal["vertex", "index"] | None = None, normalized: bool = False) -> int:
         """Append [N], [N, 3], [N, 4] or [N, 4, 4] and return its accessor; matrices are stored column by column."""
@@ -31,9 +34,9 @@ class GltfBuffer:
         flat = array.reshape(len(array), -1)
         accessor: dict[str, Any] = {
             "bufferView": len(self.views),
-            "componentType": _COMPONENTS[array.dtype.name],
+            "componentType": COMPONENTS[array.dtype.name],
             "count": len(array),
-            "type": _KINDS[array.shape[1:]],
+            "type": KINDS[array.shape[1:]],
             "min": flat.min(0).tolist(),
             "max": flat.max(0).tolist(),
         }
@@ -51,7 +54,13 @@ class GltfBuffer:
         text = json.dumps(document | tables, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 4)
         total = 12 + 8 + len(text) + 8 + len(self._data)
-        header = _MAGIC + struct.pack("<II", 2, total)
+        header = MAGIC + struct.pack("<II", 2, total)
         return (
-            header + struct.pack("<I", len(text)) + _JSON + text + struct.pack("<I", len(self._data)) + _BIN + bytes(self._data)
+            header
+            + struct.pack("<I", len(text))
+            + CHUNK_JSON
+            + text
+            + struct.pack("<I", len(self._data))
+            + CHUNK_BIN
+            + bytes(self._data)
         )

@@ -15,12 +15,14 @@ FIELDS = ("loop_mode", "fps", "frames")
 
 
 def read_mimickit(content: dict, character: Character, name: str) -> Clip:
+    """A clip from the dictionary in a MimicKit pickle."""
     checked_field.check_keys(content, FIELDS, FIELDS, "the file", name)
     motion = read_frames(content, character, name)
     return Clip(name, motion, flat_ground(motion), None, character.name)
 
 
 def write_mimickit(clip: Clip, character: Character) -> bytes:
+    """A clip's motion as a MimicKit pickle."""
     content = {"loop_mode": int(clip.motion.loops), **frames_of(clip.motion, character)}
     content["frames"] = content["frames"].tolist()
     return portable_dumps(content)

@@ -10,6 +10,7 @@ from parc.run.file_reading import check_plain_file
 
 
 def read_native(path: Path, character: Character) -> Clip:
+    """The clip in a .motion file."""
     check_plain_file(path)
     try:
         shard = Shard(path)
@@ -23,4 +24,5 @@ def read_native(path: Path, character: Character) -> Clip:
 
 
 def write_native(clip: Clip) -> bytes:
+    """A clip as the bytes of a .motion file."""
     return pack([clip])

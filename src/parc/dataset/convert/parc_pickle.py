@@ -30,6 +30,7 @@ from parc.dataset.flat_terrain import flat_ground
 from parc.errors import DatasetError, FormatError
 from parc.motion.motion import Motion
 from parc.path.terrain_path import TerrainPath
+from parc.run.dataclass_json import from_json
 from parc.run.file_reading import parse_json
 from parc.terrain.terrain import Terrain
 
@@ -102,6 +103,7 @@ def write_parc(clip: Clip) -> bytes:
 
 
 def read_legacy(content: dict, character: Character, name: str) -> Clip:
+    """A clip of the old layout from its dictionary."""
     motion = read_frames(content, character, name)
     stored = content.get("terrain")
     if stored is None:
@@ -123,6 +125,7 @@ def read_legacy(content: dict, character: Character, name: str) -> Clip:
 
 
 def write_legacy(clip: Clip, character: Character) -> bytes:
+    """A clip in the old layout."""
     clip = clip.to("cpu")
     content: dict[str, Any] = frames_of(clip.motion, character)
     content["loop_mode"] = _loop_name(clip.motion)
@@ -151,6 +154,7 @@ def read_frames(content: dict, character: Character, name: str) -> Motion:
 
 
 def frames_of(motion: Motion, character: Character) -> dict[str, Any]:
+    """`frames` [T, 6+D] and fps of a motion: root position, root rotation and joint angles as exponential maps."""
     motion.check_fits(character)
     motion = motion.to("cpu")
     parts = [motion.root_pos, rotation.to_exp(motion.root_rot), joints_to_dof(character, motion.joint_rot)]
@@ -203,7 +207,7 @@ def _read_provenance(fields: dict, name: str) -> Provenance:
     if _PROVENANCE not in fields:
         return Provenance()
     try:
-        return Provenance.from_dict(parse_json(fields[_PROVENANCE], "it"))
+        return from_json(Provenance, parse_json(fields[_PROVENANCE], "it"), DatasetError)
     except (TypeError, DatasetError, FormatError) as error:
         raise FormatError(f"{name}: {_PROVENANCE} cannot be read ({error})") from None
 

@@ -17,6 +17,7 @@ class Disguised:
 
 
 def portable_dumps(value: Any) -> bytes:
+    """A pickle of plain values and numpy arrays that old and new versions of numpy read."""
     buffer = io.BytesIO()
     _PortablePickler(buffer, protocol=4).dump(value)
     return buffer.getvalue()

@@ -33,6 +33,7 @@ from parc.motion.mujoco_qpos import joint_names, motion_to_qpos, motion_to_qvel,
 
 
 def write_qpos(clip: Clip, character: Character) -> bytes:
+    """A clip as MuJoCo qpos in the bytes of an .npz file."""
     motion = clip.motion.to("cpu")
     precise = replace(
         motion, root_pos=motion.root_pos.double(), root_rot=motion.root_rot.double(), joint_rot=motion.joint_rot.double()

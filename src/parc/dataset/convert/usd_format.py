@@ -32,6 +32,7 @@ SUFFIXES = (".usd", ".usda", ".usdc")
 
 
 def write_usd(clip: Clip, character: Character, suffix: str = ".usd") -> bytes:
+    """A clip as the bytes of a USD file."""
     try:
         from pxr import Usd, UsdGeom
     except ImportError:

@@ -16,5 +16,6 @@ def to_y_up(values: NDArray) -> NDArray:
 
 
 def from_y_up(values: NDArray) -> NDArray:
+    """Points [.., 3] or quaternions [.., 4] of a y-up file in our axes."""
     x, y, z = values[..., 0:1], values[..., 1:2], values[..., 2:3]
     return np.concatenate([x, -z, y, values[..., 3:]], -1)

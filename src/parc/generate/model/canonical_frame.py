@@ -78,7 +78,7 @@ class CanonicalFrame(NamedTuple):
 
         B / N frames in turn are on each of N terrains.
         """
-        rows = (len(terrain), -1)
+        rows = (terrain.count, -1)
         heights = sample_heightmap(terrain, grid, self.origin[:, :2].unflatten(0, rows), self.yaw.unflatten(0, rows)).flatten(
             0, 1
         )

@@ -28,6 +28,7 @@ from parc.generate.model.noise_schedule import DdpmSchedule, FlowSchedule, Sampl
 from parc.generate.model.paper_encoder import EncoderSettings, PaperEncoder
 from parc.generate.model.prefix_transformer import PAST_FRAMES, PrefixSettings, PrefixTransformer
 from parc.run.checkpoint import check_room, fill, load_checkpoint, read_description, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.file_reading import reading
 from parc.terrain.heightmap import HeightmapGrid
 
@@ -252,12 +253,8 @@ def _settings_from(meta: dict[str, Any], path: Path | str) -> GeneratorSettings:
         values = dict(meta["settings"])
         if meta["network"] == PrefixSettings.__name__:
             values["network"] = {"level_limit": 0.0} | values["network"]  # older files do not name it
-        grid = {k: tuple(v) for k, v in values.pop("grid").items()}
-        return GeneratorSettings(
-            network=networks[meta["network"]](**values.pop("network")),
-            schedule=schedules[meta["schedule"]](**values.pop("schedule")),
-            grid=HeightmapGrid(**grid),
-            **values,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
+        values["network"] = from_json(networks[meta["network"]], values["network"])
+        values["schedule"] = from_json(schedules[meta["schedule"]], values["schedule"])
+        return from_json(GeneratorSettings, values)
+    except (KeyError, TypeError, AttributeError, SettingsError) as error:
         raise FormatError(f"the header of {path} describes no generator this version knows: {error!r}") from None

@@ -41,7 +41,7 @@ def apply_gravity(
     """
     # how free the body is of ground that carries, 0..1
     probe = probe_points(character, pose.pos.device)
-    points = world_points(probe.surface, pose).unflatten(0, (len(terrain), -1))
+    points = world_points(probe.surface, pose).unflatten(0, (terrain.count, -1))
     distance = distances(terrain, points)[0 if settings.walls_carry else 1].flatten(0, 1).amin(-1)
     free = ((distance - settings.carried_distance) / (settings.free_distance - settings.carried_distance)).clamp(0, 1)
 

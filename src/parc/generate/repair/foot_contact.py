@@ -21,7 +21,7 @@ from parc.terrain.terrain import TerrainBatch
 
 def gap_below(soles: Tensor, terrain: TerrainBatch) -> Tensor:
     """Least height of each foot over the ground straight below, [B, T, F] m; soles [B, T, F, S, 3]."""
-    xy = soles[..., :2].unflatten(0, (len(terrain), -1))
+    xy = soles[..., :2].unflatten(0, (terrain.count, -1))
     return (soles[..., 2] - heights_at(terrain, xy).flatten(0, 1)).amin(-1)
 
 

@@ -13,5 +13,5 @@ from parc.terrain.terrain_distance import nearest_local
 
 def push_out_of_walls(root_pos: Tensor, terrain: TerrainBatch) -> Tensor:
     """[B, T, 3] horizontal shifts that bring roots [B, T, 3] out of walls; B / N rows in turn are on each of N terrains."""
-    distance, normal = nearest_local(terrain, root_pos.unflatten(0, (len(terrain), -1)))
+    distance, normal = nearest_local(terrain, root_pos.unflatten(0, (terrain.count, -1)))
     return pad(-distance.clamp_max(0).unsqueeze(-1) * normal[..., :2], (0, 1)).flatten(0, 1)

@@ -39,6 +39,9 @@ from parc.run.cuda_graph import CudaGraph
 from parc.terrain.heightmap import heights_at
 from parc.terrain.terrain import Terrain, TerrainBatch
 
+START_AHEAD = 0.8
+"""m along the path to the point that a start without past frames faces"""
+
 
 @dataclass(frozen=True)
 class RolloutSettings:
@@ -261,7 +264,7 @@ class PathRunner:
         start = self.paths.points[:, 0]
         ground = heights_at(self.terrain, start[:, :2].unflatten(0, (len(self.terrain), -1))).flatten()
         height = ground + low + (high - low) * torch.rand(self.batch, generator=random, device=start.device)
-        ahead = self.paths.position(torch.full_like(self.progress, 0.8))[:, :2] - start[:, :2]
+        ahead = self.paths.position(torch.full_like(self.progress, START_AHEAD))[:, :2] - start[:, :2]
         frame = CanonicalFrame(torch.cat([start[:, :2], height[:, None]], -1), torch.atan2(ahead[:, 1], ahead[:, 0]))
         self.past.root_pos.copy_(frame.origin[:, None].expand_as(self.past.root_pos))
         self.past.root_rot.copy_(frame.matrix()[:, None].expand_as(self.past.root_rot))
@@ -274,9 +277,15 @@ class PathRunner:
         self.coefficients.copy_(self._blend if known else torch.ones_like(self._blend))
 
     @torch.no_grad()
-    def step(self, random: torch.Generator) -> FrameState:
-        """The next `keep` frames of every row, [B, keep, ...] in a buffer that the next step overwrites."""
-        self.noise.normal_(generator=random)
+    def step(self, random: torch.Generator | Callable[[Tensor], None]) -> FrameState:
+        """The next `keep` frames of every row, [B, keep, ...] in a buffer that the next step overwrites.
+
+        Noise comes from a generator, or from a function that fills a tensor with normal numbers.
+        """
+        if isinstance(random, torch.Generator):
+            self.noise.normal_(generator=random)
+        else:
+            random(self.noise)
         self._graph()
         if not self._goes_on:
             self._goes_on = True

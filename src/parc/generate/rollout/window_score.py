@@ -1,7 +1,7 @@
 """How good is a candidate window: lower is better. Used to choose one of several at every window of a rollout.
 
     depth of all probe points + distance of labelled bodies + jerk beyond what motion has + departure from free fall
-    + distance from the path + height lost below it - progress
+    + distance from the path + height lost below it + crouching - progress
 
 Free fall matters because penetration and contact distance are zero for a body that hovers, or is lifted beside a wall, with its
 labels off.
@@ -15,6 +15,7 @@ from torch import Tensor
 from parc.character.body_surface import min_per_body, world_points
 from parc.character.character import Character
 from parc.character.kinematics import BodyPose
+from parc.character.posture import crouch
 from parc.generate.data.body_sample_points import probe_points
 from parc.generate.training.window_losses import flight_departure
 from parc.terrain.carrying_surface import distances
@@ -39,6 +40,10 @@ class ScoreWeights:
     """per m that feet move while they are labelled in contact"""
     progress: float = 3.0
     """per m towards the target"""
+    crouch: float = 0.0
+    """per rad that the straighter knee is bent beyond `crouch_allowed` while only feet touch, mean over frames"""
+    crouch_allowed: float = 0.35
+    """rad: what people do on level ground"""
     astray: float = 4.0
     """per m that the root ends beside the path, beyond `astray_allowed`: beside it there may be a pit"""
     astray_allowed: float = 0.2
@@ -92,6 +97,7 @@ def score_window(
         + weights.jerk * (inner + past_counts * seam)
         + weights.slide * _slide(character, pose, contacts)
         + weights.flight * flight_departure(pose, support.amin(-1), probe).sum(-1)
+        + weights.crouch * crouch(character, pose, contacts, weights.crouch_allowed).mean(-1)
         - weights.progress * gain
     )
 

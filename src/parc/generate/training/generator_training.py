@@ -1,12 +1,12 @@
-"""Train a motion generator: `python -m parc.generate.training.generator_training --clips FOLDER --out FOLDER --seconds 600`.
+"""Train a motion generator (`parc train-generator`).
 
     OUT/
       generator.safetensors     averaged weights, ready to use; rewritten at every checkpoint
       checkpoint.safetensors    everything needed to go on (each rank's random state included)
       metrics.jsonl             losses, rate, windows a second
 
-`--init FILE` starts from trained weights: their statistics stay, the rate warms up as ever (`--rate` chooses its height), and the
-moving average begins at those weights with its full memory, so a few rough first steps do not reach what is saved.
+A training that starts from trained weights keeps their statistics; its rate warms up as ever, and the moving average begins at
+those weights with its full memory, so a few rough first steps do not reach what is saved.
 
 A run that is killed and started again with the same arguments goes on from its checkpoint, one that was stopped by Ctrl-C or
 SIGTERM from its last step; a finished one does nothing. With torchrun each rank draws its own windows and gradients and logged
@@ -15,23 +15,20 @@ losses are averaged; it may go on with another number of ranks.
 
 import json
 import logging
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from torch import Tensor
 
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
-from parc.dataset.clip_reading import read_clips
-from parc.errors import FormatError, ParcError, SettingsError
+from parc.errors import FormatError, SettingsError
 from parc.generate.data.frame_table import STILL_COUNTS, FrameTable
 from parc.generate.data.training_windows import WindowSampler, WindowSettings
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
@@ -72,6 +69,7 @@ class TrainSettings:
     log_steps: int = 50
     """steps between lines of the log"""
     seed: int = 0
+    """same seed, same result on one machine with a budget of steps"""
     graph: bool = True
     """capture the step as CUDA graphs"""
     compile: bool = False
@@ -81,6 +79,8 @@ class TrainSettings:
         if self.seconds <= 0 or (self.steps is not None and self.steps < 1):
             budget = f"{self.seconds} s" if self.steps is None else f"{self.steps} steps"
             raise SettingsError(f"the budget is {budget}, expected more than none")
+        if self.seed < 0:
+            raise SettingsError(f"the seed is {self.seed}, expected a number of at least 0")
         if self.made_share is not None and not 0 < self.made_share < 1:
             raise SettingsError(f"the share of generated motions is {self.made_share}, expected between 0 and 1")
         if not 0 < self.still_counts <= 1:
@@ -184,10 +184,6 @@ def run_training(
             _log.info("saved at step %d; the same command goes on from there", trainer.steps)
         raise KeyboardInterrupt
     return trainer.averaged()
-
-
-def _with_adam(settings: TrainSettings, **changes: Any) -> TrainSettings:
-    return replace(settings, step=replace(settings.step, adam=replace(settings.step.adam, **changes)))
 
 
 def _run(
@@ -298,55 +294,3 @@ def _plain(value: object) -> object:
 
 def _set_statistics(trainer: GeneratorTrainer, source: Generator) -> None:
     trainer.restore({**trainer.state(), "mean": source.mean.to(trainer.device), "std": source.std.to(trainer.device)}, 0)
-
-
-@dataclass(frozen=True)
-class TrainingArguments:
-    """Train a motion generator."""
-
-    clips: Path
-    """folder of clip files, or a data set"""
-    out: Path
-    """folder for weights, checkpoints and the log"""
-    device: str = "auto"
-    """auto, cpu or cuda"""
-    init: Path | None = None
-    """generator file to start from"""
-    rate: float | None = None
-    """highest learning rate; as in the settings of the step if not given"""
-    resume: bool = True
-    """go on from a checkpoint in `out`, if there is one"""
-    paper: bool = False
-    """the paper's recipe for network, windows, their odds and steps; settings of those are then ignored"""
-    train: Annotated[TrainSettings, tyro.conf.arg(name="")] = field(default_factory=TrainSettings)
-
-
-def run(command: TrainingArguments) -> Path:
-    """Train as the command says; returns the file of the weights."""
-    device = command.device if command.device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
-    settings = command.train
-    if command.paper:
-        recipe = TrainSettings.paper(settings.seconds, settings.steps)
-        kept = ("seed", "graph", "compile", "log_steps", "checkpoint_seconds")
-        settings = replace(recipe, **{name: getattr(settings, name) for name in kept})
-    if command.rate is not None:
-        settings = _with_adam(settings, rate=command.rate)
-    character = humanoid()
-    clips = read_clips(command.clips, character)
-    _log.info("%d clips, %.0f s", len(clips), sum(c.motion.duration for c in clips))
-    train_generator(settings, clips, command.out, character, device, command.resume, command.init)
-    return command.out / GENERATOR_FILE
-
-
-def main() -> None:
-    """The command."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
-    try:
-        print(run(tyro.cli(TrainingArguments, config=(tyro.conf.AvoidSubcommands,))))
-    except ParcError as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-if __name__ == "__main__":
-    main()

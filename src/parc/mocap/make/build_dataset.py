@@ -31,11 +31,11 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, FormatError, ParcError
 from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
 from parc.mocap.make.make_clip import MocapSettings, make_clip
-from parc.mocap.make.mocap_quality import MocapLimits
 from parc.mocap.make.row_keys import row_keys
 from parc.mocap.make.take_shortlist import ShortlistRow, read_shortlist
 from parc.mocap.read.read_take import Take, read_take
 from parc.mocap.subject.calibrate_subject import Calibration, calibrate
+from parc.quality.limit_profiles import MocapLimits
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import read_json
 from parc.run.process_pool import worker_pool
@@ -131,7 +131,7 @@ def _make_row(job: Job) -> RowResult:
         return RowResult(row.name, "failed", (str(error),))
     except Exception as error:  # one row must not end the build, whatever is in its file
         return RowResult(row.name, "failed", (f"{type(error).__name__}: {error}",))
-    quality = {key: value for key, value in asdict(made.quality).items() if np.isfinite(value)}
+    quality = {key: value for key, value in made.quality.named.items() if np.isfinite(value)}
     result = RowResult(row.name, "kept", made.quality.faults(settings.limits), take.warnings, made.ground.levels, quality)
     if result.reasons:
         return replace(result, status="rejected")

@@ -2,10 +2,10 @@
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from parc.run.dataclass_json import reader
 from parc.run.resumable_items import ResumableItems
 
 
@@ -25,11 +25,6 @@ class RowResult:
     """hash of what it was made from"""
     shortlist: str = ""
     """that the row is on, relative to the data set"""
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "RowResult":
-        """Of a note that was read."""
-        return cls(**(values | {key: tuple(values[key]) for key in ("reasons", "warnings", "levels")}))
 
 
 @dataclass(frozen=True)
@@ -70,4 +65,4 @@ class BuildReport:
 
 def row_notes(work: Path) -> ResumableItems[RowResult]:
     """Of the finished rows of a job that works in a folder; in the end they are its report.jsonl."""
-    return ResumableItems(work / "rows", asdict, RowResult.from_dict, work / "report.jsonl")
+    return ResumableItems(work / "rows", asdict, reader(RowResult), work / "report.jsonl")

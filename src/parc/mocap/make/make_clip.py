@@ -1,5 +1,6 @@
 """One take to one clip: fit, contacts, levels, ground, footing, refinement, quality; this is their order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from parc.dataset.clip import Clip, Provenance
 from parc.mocap.contact.find_contacts import ContactSettings, find_contacts
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.mocap.contact.support_levels import LevelSettings, Supports, find_levels, floor_slope
-from parc.mocap.make.mocap_quality import Quality, measure_quality
+from parc.mocap.make.mocap_quality import measure_quality
 from parc.mocap.subject.body_landmarks import Landmarks, yaw_matrix
 from parc.mocap.subject.calibrate_subject import Calibration, Fitted, calibrate, fit_take, levelled
 from parc.mocap.subject.human_anatomy import Anatomy
@@ -19,6 +20,7 @@ from parc.mocap.terrain.reconstruct_terrain import ReconstructedTerrain, Reconst
 from parc.mocap.terrain.refine_on_terrain import RefineSettings, refine
 from parc.mocap.terrain.shift_contacts import warp
 from parc.mocap.terrain.snap_footholds import FootingSettings, settle
+from parc.quality.limit_check import ClipQuality
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Made:
     """the take in the clip's frame and at its rate"""
     supports: Supports
     ground: ReconstructedTerrain
-    quality: Quality
+    quality: ClipQuality
 
 
 def make_clip(
@@ -56,11 +58,13 @@ def make_clip(
     settings: MocapSettings = MocapSettings(),
     stretch: float = 1.0,
     device: torch.device | str = "cpu",
+    on_part: Callable[[str, float], object] = lambda part, share: None,
 ) -> Made:
     """A clip with terrain and contacts from landmarks in metres; `hands` says whether hands touch anything.
 
     `stretch` draws the footholds apart in the plane by a factor (1.3 to 1.4 makes room for cells on treads that are narrower);
-    errors are then taken against the stretched take.
+    errors are then taken against the stretched take. `on_part(what begins, share of the time that is usually over)` is called
+    before each of the three long parts.
     """
     anatomy = Anatomy.of(character)
     fitted, supports = stand(take, calibration or calibrate([take]), anatomy, hands, settings)
@@ -71,6 +75,7 @@ def make_clip(
         marks, supports = warp(slow.landmarks, supports, _apart(supports, stretch))
         slow = replace(slow, landmarks=marks)
     marks, supports = warp(slow.landmarks, supports, _onto_levels(supports))
+    on_part("fitting the body to the recording", 0.0)
     (motion,) = retarget([replace(slow, landmarks=marks)], character, settings.retarget, device)
 
     # the terrain under it, and footholds put onto its cells
@@ -83,7 +88,9 @@ def make_clip(
 
     # the motion on the terrain, labelled and measured
     goals = replace(slow, landmarks=marks)
+    on_part("fitting the body to the terrain", 0.4)
     (motion,) = refine([motion], [goals], [supports], [ground.terrain], character, settings.refine, device)
+    on_part("contacts and quality", 0.99)
     clip = label_touching(Clip(take.name, motion, ground.terrain, None, character.name, provenance), character, hands)
     quality = measure_quality(clip, slow, character, ground.cost)
 

@@ -4,13 +4,13 @@ A file that was repaired, a frame that was moved and a joint that was renamed ch
 do not.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from parc.mocap.make.take_shortlist import ShortlistRow
+from parc.run.hashing import hash_file, hash_parts, hash_text
 
 
 def row_keys(rows: Sequence[ShortlistRow], shortlist: Path) -> dict[str, str]:
@@ -21,18 +21,15 @@ def row_keys(rows: Sequence[ShortlistRow], shortlist: Path) -> dict[str, str]:
 
 def _key(row: ShortlistRow, content: str) -> str:
     values = json.dumps(asdict(row) | {"content": content}, sort_keys=True, default=dict)
-    return hashlib.sha256(values.encode()).hexdigest()[:32]
+    return hash_text(values)[:32]
 
 
 def _content(path: Path) -> str:
     """Hash of a file or of all files in a folder; the same for all that cannot be read."""
     files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
-    total = hashlib.sha256()
     try:
-        for file in files:
-            total.update(file.relative_to(path).as_posix().encode() + b"\0")
-            with open(file, "rb") as opened:
-                total.update(hashlib.file_digest(opened, "sha256").digest())
+        return hash_parts(
+            part for file in files for part in (f"{file.relative_to(path).as_posix()}\0".encode(), bytes.fromhex(hash_file(file)))
+        )
     except OSError:
         return ""
-    return total.hexdigest()

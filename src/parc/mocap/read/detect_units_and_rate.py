@@ -18,7 +18,6 @@ from scipy import ndimage
 
 from parc.errors import FormatError
 from parc.fit.held_parts import SIDES
-from parc.mocap.read.joint_naming import find_places
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.body_landmarks import Landmarks, landmarks_of
 
@@ -35,7 +34,7 @@ _FAST = 0.6
 """m/s: a foot slower than this may stand"""
 _LEAST = 8
 """frames of flight needed for a judgement"""
-_UP_TO_Z: dict[str, NDArray[np.float64]] = {
+UP_TO_Z: dict[str, NDArray[np.float64]] = {
     "z": np.eye(3),
     "y": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "x": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
@@ -51,17 +50,17 @@ def upright(
     fps: float | None = None,
 ) -> SourceMotion:
     """In metres with z up; what was guessed or looks wrong is in its `warnings`. Unit (m), up axis and rate can be given."""
-    places = find_places(source.joints, naming, source.told_as)
+    places = source.places(naming)
     warnings = list(source.warnings)
-    found = up or _find_up(source, places)
-    if found not in _UP_TO_Z:
+    found = up or likely_up(source, places)
+    if found not in UP_TO_Z:
         raise FormatError(f"{source.told_as}: the up axis is '{found}', expected x, y or z")
     leg = _leg(source, places)
-    scale = unit or _find_unit(leg)
+    scale = unit or likely_unit(leg)
     if not LEG[0] <= scale * leg <= LEG[1]:
         warnings.append(f"legs are {scale * leg:.2f} m long, expected {LEG[0]} to {LEG[1]}; a unit of "
                         f"{_TYPICAL_LEG / leg:.4g} m would give {_TYPICAL_LEG} m")  # fmt: skip
-    turned = source.turned(_UP_TO_Z[found], scale)
+    turned = source.turned(UP_TO_Z[found], scale)
     turned = replace(turned, fps=fps or source.fps)
     implied = implied_fps(landmarks_of(turned, naming))
     if implied is not None and not 0.8 < implied / turned.fps < 1.25:
@@ -132,7 +131,7 @@ def vertical_acceleration(middle: NDArray[np.float64], fps: float) -> NDArray[np
     return up
 
 
-def _find_up(source: SourceMotion, places: Mapping[str, int]) -> str:
+def likely_up(source: SourceMotion, places: Mapping[str, int]) -> str:
     """The axis with the best evidence: shoulders above ankles in most frames, a lowest joint that stays at one height (on all
     fours nothing else tells), and, where the file has rotations, shoulders above ankles in the rest pose."""
     at = {p: source.pos[:, [places[f"{s}_{p}"] for s in SIDES]].mean(1) for p in ("shoulder", "ankle")}
@@ -172,5 +171,6 @@ def _leg(source: SourceMotion, places: Mapping[str, int]) -> float:
     return leg
 
 
-def _find_unit(leg: float) -> float:
+def likely_unit(leg: float) -> float:
+    """m: the known unit in which a leg of this length is most like a person's."""
     return min(UNITS.values(), key=lambda unit: abs(np.log(unit * leg / _TYPICAL_LEG)))

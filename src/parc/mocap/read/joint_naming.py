@@ -30,9 +30,10 @@ from parc.run.file_reading import MOST_TEXT, parse_json, read_bytes
 
 _TRUNK_WORDS = {
     "pelvis": ("pelvis", "hips", "hip", "root"),
-    "spine": ("spine", "spine0", "lowerback", "spine1", "spine01", "torso", "abdomen", "abdomenlower", "l5", "chest", "spine05"),
-    "chest": ("spine3", "upperchest", "chestupper", "chest3", "chest2", "spine03", "chest", "spine2", "spine02", "t8", "spine1",
-              "torso"),
+    "spine": ("spine", "spine0", "lowerback", "spine1", "spine01", "spine001", "torso", "abdomen", "abdomenlower", "l5", "chest",
+              "spine05"),
+    "chest": ("spine3", "upperchest", "chestupper", "chest3", "chest2", "spine03", "spine003", "chest", "spine2", "spine02", "t8",
+              "spine1", "torso"),
     "neck": ("neck", "neck0", "neck1", "neck01", "necklower"),
     "head": ("head",),
     "head_top": ("headend", "headtop", "headtopend", "headnub"),
@@ -45,14 +46,25 @@ _LIMB_WORDS = {
     "shoulder": ("uparm", "upperarm", "upperarm01", "shldrbend", "shldr", "arm", "shoulder", "humerus"),
     "elbow": ("elbow", "forearm", "forearmbend", "lowerarm", "lowerarm01", "loarm", "radius"),
     "wrist": ("wrist", "hand"),
-    "finger": ("handmiddle1", "middle1", "middle01", "handindex1", "index1", "index01", "fingerbase", "handend", "hand"),
+    "finger": (
+        "handmiddle1",
+        "middle1",
+        "middle01",
+        "fmiddle01",
+        "handindex1",
+        "index1",
+        "index01",
+        "fingerbase",
+        "handend",
+        "hand",
+    ),
 }
 REQUIRED = tuple(f"{side}_{part}" for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist") for side in SIDES)
 """without these there is nothing to retarget; pelvis, spine, chest, neck, head and toes are used where they are"""
 PLACES = (*_TRUNK_WORDS, *(f"{side}_{part}" for part in _LIMB_WORDS for side in SIDES))
 
 _HEADERS = ("place", "body", "ours")
-_PREFIX = re.compile(r"^(mixamorig\d*|character\d*|bip0*\d+|bip|j_bip(_c)?|skel|avg|m|f)[:_ ]", re.IGNORECASE)
+_PREFIX = re.compile(r"^(mixamorig\d*|character\d*|bip0*\d+|bip|j_bip(_c)?|skel|avg|def|org|m|f)[:_ -]", re.IGNORECASE)
 
 
 def find_places(joints: Sequence[str], override: Mapping[str, str] | None = None, name: str = "the skeleton") -> dict[str, int]:

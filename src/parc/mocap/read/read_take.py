@@ -1,6 +1,7 @@
 """A motion from a file of any known format, in metres with z up.
 
 .bvh                  any skeleton
+.glb .gltf .vrm       any skeleton; one of the file's animations
 .npz                  SMPL poses (AMASS), joint positions or MuJoCo's qpos, told apart by their arrays
 .npy, a folder        joint positions
 .txt .pkl .motion     motions that are a character's already (DeepMimic, MimicKit, the paper's, ours), as qpos is: their joints
@@ -15,10 +16,12 @@ import numpy as np
 
 from parc.character.character import Character
 from parc.dataset.convert.clip_files import load_clip
+from parc.dataset.convert.gltf_document import SUFFIXES as GLTF_SUFFIXES
 from parc.errors import FormatError
 from parc.mocap.read.amass_files import load_arrays, read_amass
 from parc.mocap.read.bvh_take import read_bvh
 from parc.mocap.read.detect_units_and_rate import Axis, upright
+from parc.mocap.read.gltf_take import read_gltf_take
 from parc.mocap.read.joint_positions import read_positions
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.body_landmarks import Landmarks, landmarks_of, landmarks_of_motion
@@ -42,6 +45,8 @@ class ReadSettings:
     """{place: joint name}, see `parc.mocap.read.joint_naming`"""
     joints: tuple[str, ...] | None = None
     """names of the joints in an array that has none"""
+    animation: str | None = None
+    """which animation of a glTF file"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +80,20 @@ def read_source(path: Path | str, settings: ReadSettings = ReadSettings()) -> So
     if not path.exists():
         raise FormatError(f"{path} does not exist")
     suffix, up = path.suffix.lower(), settings.up
+    if settings.animation is not None and suffix not in GLTF_SUFFIXES:
+        raise FormatError(f"{path.name} holds one motion, so none of its animations can be named; {', '.join(GLTF_SUFFIXES)} do")
     if suffix == ".bvh":
         source = read_bvh(path)
+    elif suffix in GLTF_SUFFIXES:
+        source, up = read_gltf_take(path, settings.animation), up or "y"
     elif suffix == ".npz" and "poses" in load_arrays(path):
         source, up = read_amass(path), up or "z"
     elif path.is_dir() or suffix in (".npy", ".npz"):
         source = read_positions(path, settings.joints, settings.fps)
     else:
-        raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are .bvh .npz .npy {' '.join(OURS)}")
+        raise FormatError(
+            f"{path.name}: unknown extension '{path.suffix}'; known are .bvh {' '.join(GLTF_SUFFIXES)} .npz .npy {' '.join(OURS)}"
+        )
     return upright(without_rest_pose(source), settings.naming, settings.unit, up, settings.fps)
 
 

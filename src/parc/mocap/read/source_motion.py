@@ -4,13 +4,14 @@ Readers return it as the file has it (units and axes of the file); `parc.mocap.r
 metres with z up. Names are the file's own, `parc.mocap.read.joint_naming` says which of them is a knee.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parc.errors import FormatError
+from parc.mocap.read.joint_naming import find_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class SourceMotion:
     """what the checks found suspicious"""
     file: str = ""
     """name with its extension, for messages"""
+    naming: Mapping[str, str] = field(default_factory=dict)
+    """{place: joint}, where the file itself says which joint is which"""
 
     def __post_init__(self) -> None:
         frames, joints = self.pos.shape[:2]
@@ -53,6 +56,10 @@ class SourceMotion:
     def told_as(self) -> str:
         """What messages call it."""
         return self.file or self.name
+
+    def places(self, naming: Mapping[str, str] | None = None) -> dict[str, int]:
+        """The joint at each place of the body; a caller's table goes before the file's own, both before the names."""
+        return find_places(self.joints, {**self.naming, **(naming or {})}, self.told_as)
 
     def slice(self, first: int, stop: int | None = None) -> "SourceMotion":
         """Frames first .. stop-1 (to the end if None)."""

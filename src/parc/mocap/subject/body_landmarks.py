@@ -14,7 +14,6 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.errors import MotionError
 from parc.fit.held_parts import SIDES
-from parc.mocap.read.joint_naming import find_places
 from parc.mocap.read.source_motion import SourceMotion
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.motion.motion import Motion
@@ -83,7 +82,7 @@ def yaw_matrix(angle: float) -> Track:
 
 def landmarks_of(source: SourceMotion, naming: Mapping[str, str] | None = None) -> Landmarks:
     """The places of the body of a motion in metres, z up."""
-    places = find_places(source.joints, naming, source.told_as)
+    places = source.places(naming)
     at = {place: source.pos[:, joint] for place, joint in places.items()}
     at.setdefault("pelvis", 0.5 * (at["left_hip"] + at["right_hip"]))
     for side in SIDES:

@@ -130,7 +130,7 @@ def _limb(
     parent = world[:, character.parents[bodies[0]]]
     bones = [np.array(character.bodies[b].offset, dtype=np.float64) for b in bodies[1:]]
     rest_upper, rest_lower = (unit(bone) for bone in bones)
-    axis, sign = _bend_axis(character, bodies[1], rest_upper, bends_forward=end.endswith("wrist"))
+    axis, sign = bend_axis(character, bodies[1], rest_upper, bends_forward=end.endswith("wrist"))
 
     # a, the hinge axis: the plane's normal as far as the limb bends, else as the trunk carries it
     first, second = unit(marks[middle] - marks[upper]), unit(marks[end] - marks[middle])
@@ -162,7 +162,7 @@ def _origin(character: Character, world: Array, body: int) -> Array:
     return way
 
 
-def _bend_axis(character: Character, body: int, bone: Array, bends_forward: bool) -> tuple[Array, float]:
+def bend_axis(character: Character, body: int, bone: Array, bends_forward: bool) -> tuple[Array, float]:
     """Axis of the middle joint in the zero pose and the sign of its range; for joints without one, that of a human."""
     joint = character.bodies[body].joint
     if joint.is_hinge:

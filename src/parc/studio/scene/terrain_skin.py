@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from parc.dataset.convert.gltf_buffer import GltfBuffer
 from parc.render import palette
+from parc.terrain.column_faces import column_faces
 from parc.terrain.terrain import Terrain
 
 TILE = 16
@@ -20,8 +21,8 @@ TILE = 16
 _SKIRT = 0.5
 """m that the rim of the map reaches below its lowest cell"""
 _CHECKER = 0.035
-_WALLS = (((1, 0), 0.80), ((-1, 0), 0.72), ((0, 1), 0.86), ((0, -1), 0.66))
-"""neighbour a wall looks at, its light"""
+_LIGHTS = {(0, 1): 0.80, (0, -1): 0.72, (1, 1): 0.86, (1, -1): 0.66}
+"""of walls, by axis and sign of where they look"""
 _FOOT_LIGHT = 0.78
 _STEP = 0.02
 """m: lower ones have no rim"""
@@ -62,44 +63,24 @@ def changed_tiles(old: Terrain | None, new: Terrain) -> list[tuple[int, int]]:
 
 def tile_skin(terrain: Terrain, first: tuple[int, int]) -> Skin:
     """The skin of the tile that starts with cell `first`."""
-    heights = _heights(terrain)
-    around = np.pad(heights, 1, constant_values=heights.min() - _SKIRT)
-    i, j = (
-        index.ravel()
-        for index in np.meshgrid(
-            *(np.arange(a, min(a + TILE, n)) for a, n in zip(first, heights.shape, strict=True)), indexing="ij"
-        )
-    )
-    x, y = (float(terrain.min_point[k]) + terrain.cell * (np.arange(heights.shape[k] + 1) - 0.5) for k in (0, 1))
-    top = heights[i, j]
-    checker = np.where((i + j) % 2 == 0, 1 + _CHECKER, 1 - _CHECKER)
-    corners = [_quads((x[i], x[i + 1], x[i + 1], x[i]), (y[j], y[j], y[j + 1], y[j + 1]), (top,) * 4)]
-    rims = []
-    colours = [_tint(top)[:, None] * np.repeat(checker[:, None, None], 4, 1)]
-    for (di, dj), light in _WALLS:
-        beside = around[1 + i + di, 1 + j + dj]
-        free = beside < top
-        a, b, low, high = i[free], j[free], beside[free], top[free]
-        if di:
-            xs = (x[a + (di > 0)],) * 4
-            begin, end = (y[b], y[b + 1]) if di > 0 else (y[b + 1], y[b])
-            ys = (begin, end, end, begin)
-        else:
-            ys = (y[b + (dj > 0)],) * 4
-            begin, end = (x[a + 1], x[a]) if dj > 0 else (x[a], x[a + 1])
-            xs = (begin, end, end, begin)
-        corners.append(_quads(xs, ys, (low, low, high, high)))
-        rims.append(corners[-1][high - low > _STEP, 2:].reshape(-1, 3))
-        foot, head = _tint(low) * light * _FOOT_LIGHT, _tint(high) * light
-        colours.append(np.stack([foot, foot, head, head], 1))
-    quads = np.concatenate(corners)
-    start = 4 * np.arange(len(quads))[:, None]
-    faces = np.concatenate([start + (0, 1, 2), start + (0, 2, 3)])
+    faces = column_faces(terrain, _SKIRT, first, TILE)
+    walls = faces.axis < 2
+    tops, cells = ~walls, faces.cells[~walls]
+    checker = np.where(cells.sum(-1) % 2 == 0, 1 + _CHECKER, 1 - _CHECKER)
+    light = np.select([(faces.axis == axis) & (faces.sign == sign) for axis, sign in _LIGHTS], list(_LIGHTS.values()))[
+        walls, None
+    ]
+    foot, head = _tint(faces.foot[walls]) * light * _FOOT_LIGHT, _tint(faces.top[walls]) * light
+    colours = [
+        _tint(faces.top[tops])[:, None] * np.repeat(checker[:, None, None], 4, 1),
+        np.stack([foot, foot, head, head], 1),
+    ]
+    rims = faces.corners[walls & (faces.top - faces.foot > _STEP), 2:].reshape(-1, 3)
     return Skin(
-        quads.reshape(-1, 3).astype(np.float32),
-        faces,
+        faces.corners.reshape(-1, 3).astype(np.float32),
+        faces.triangles(),
         np.concatenate(colours).reshape(-1, 3).clip(0, 255),
-        (np.concatenate(rims) + [0.0, 0.0, 0.003]).astype(np.float32),
+        (rims + [0.0, 0.0, 0.003]).astype(np.float32),
     )
 
 
@@ -146,8 +127,3 @@ def _tint(z: NDArray) -> NDArray[np.float64]:
 
 
 _GROUND = (palette.GROUND_LOW, palette.GROUND_MIDDLE, palette.GROUND_HIGH)
-
-
-def _quads(xs: tuple, ys: tuple, zs: tuple) -> NDArray[np.float64]:
-    """Corners [Q, 4, 3], counter-clockwise from outside."""
-    return np.stack([np.stack(values, -1) for values in (xs, ys, zs)], -1)

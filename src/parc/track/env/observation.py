@@ -66,7 +66,12 @@ class Observer:
 
     def observe(self, state: BodyState, targets: Tensor, bank: TerrainBatch, row: Tensor, out: Tensor) -> Tensor:
         """States, target rows [N, S, W] of the reference's target table and terrain rows [N] to out [N, size]."""
-        layout, count = self.layout, out.shape[0]
+        out[:, : self.layout.width].copy_(self.numbers(state, targets, bank, row))
+        return out
+
+    def numbers(self, state: BodyState, targets: Tensor, bank: TerrainBatch, row: Tensor) -> Tensor:
+        """The same [N, width], without the padding."""
+        layout, count = self.layout, row.shape[0]
         root_pos = state.body_pos[:, :1]
         matrices = self.algebra.matrix(state.body_rot)
         root = matrices[:, 0]
@@ -91,8 +96,7 @@ class Observer:
         parts = [vectors, joints, JOINT_VELOCITY_SCALE * state.qvel[:, 6:], state.contacts, rest, heights]
         if self.shows_held:
             parts.append(state.held / self.anatomy.action_reach)
-        out[:, : layout.width].copy_(torch.cat(parts, 1))
-        return out
+        return torch.cat(parts, 1)
 
     def _facing(self, root_matrix: Tensor) -> Tensor:
         """Cosine and sine [N, 2] of the heading of matrices [N, 3, 3]; the world's x axis where the root faces straight up."""

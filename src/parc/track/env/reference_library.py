@@ -9,9 +9,10 @@ from parc.dataset import clip_edits
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.motion import motion_edits as motion_edit
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.terrain.terrain import TerrainBatch
 from parc.track.env.body_tables import BodyTables
-from parc.track.env.reject_bad_references import Refusal, ScreenSettings, screen_clips
+from parc.track.env.reject_bad_references import Refusal, screen_clips
 from parc.track.env.terrain_nearness import near_ground
 from parc.track.follow.reference_table import FrameRows, ReferenceTable, frame_velocities
 
@@ -20,7 +21,7 @@ from parc.track.follow.reference_table import FrameRows, ReferenceTable, frame_v
 class ReferenceSettings:
     """Which clips are tracked, and what of them."""
 
-    screen: ScreenSettings = field(default_factory=ScreenSettings)
+    screen: TrackerInputLimits = field(default_factory=TrackerInputLimits)
     mirrored: bool = False
     """train on the mirror image of every clip too; of no use to a policy that is symmetric by itself"""
     near: float = 0.0

@@ -5,37 +5,18 @@ brushes an edge are not labelled, and yet the reference cannot be followed witho
 asked for nor held against the policy.
 """
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.metrics.clip_batch import ClipBatch
-
-_FRAMES_AT_ONCE = 4096
-"""padded frames; bounds the memory"""
-
-
-def grouped(clips: list[Clip]) -> Iterator[list[Clip]]:
-    """Neighbours that fit into one padded batch on one rate and cell size."""
-    group: list[Clip] = []
-    for clip in clips:
-        longest = max(len(c.motion) for c in [*group, clip])
-        alike = not group or (clip.motion.fps, clip.terrain.cell) == (group[0].motion.fps, group[0].terrain.cell)
-        if group and (longest * (len(group) + 1) > _FRAMES_AT_ONCE or not alike):
-            yield group
-            group = []
-        group.append(clip)
-    if group:
-        yield group
+from parc.metrics.clip_batch import ClipBatch, groups
 
 
 def near_ground(character: Character, clips: list[Clip], distance: float, device: torch.device | str = "cpu") -> list[Tensor]:
     """Bool [T, B] of each clip, on the CPU: bodies nearer to the terrain than `distance` (m)."""
     result: list[Tensor] = []
-    for group in grouped(clips):
+    for group in groups(clips):
         near = (ClipBatch.stack(group, character, device).body_clearance < distance).cpu()
         result += [rows[: len(c.motion)] for rows, c in zip(near, group, strict=True)]
     return result

@@ -109,11 +109,14 @@ class FallWatch:
         self._limit = max(1, round(settings.patience * control_hz))
         self._down = torch.zeros(count, dtype=torch.long, device=device)
 
-    def reset(self) -> None:
-        """As if all had stood up."""
-        self._down.zero_()
+    def reset(self, mask: Tensor | None = None) -> None:
+        """As if all, or those where mask [N] is true, had stood up."""
+        if mask is None:
+            self._down.zero_()
+        else:
+            self._down.masked_fill_(mask, 0)
 
     def look(self, down: Tensor, broken: Tensor) -> Tensor:
         """[N] bool, fallen as of this control step; a body whose simulation broke has fallen at once."""
-        self._down = torch.where(down | broken, self._down + 1, 0)
+        self._down.copy_(torch.where(down | broken, self._down + 1, 0))
         return broken | (self._down >= self._limit)

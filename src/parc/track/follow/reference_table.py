@@ -113,9 +113,13 @@ class WrittenTable(ReferenceTable):
     fps: float
     velocities: bool
     """the last four columns are kept too; else they stay 0"""
+    touching: float = 0.0
+    """what `may_touch` says of every frame that is written"""
 
     @classmethod
-    def empty(cls, anatomy: BodyTables, strips: int, room: int, fps: float, velocities: bool = True) -> "WrittenTable":
+    def empty(
+        cls, anatomy: BodyTables, strips: int, room: int, fps: float, velocities: bool = True, touching: float = 0.0
+    ) -> "WrittenTable":
         """One frame a strip, all zeros: `write` before anything reads."""
         device, bodies = anatomy.device, anatomy.character.num_bodies
         still = FrameState(
@@ -142,6 +146,7 @@ class WrittenTable(ReferenceTable):
             room=room,
             fps=fps,
             velocities=velocities,
+            touching=touching,
         )
 
     def write(self, strips: Tensor, at: Tensor | int, frames: FrameRows | FrameState) -> None:
@@ -175,7 +180,7 @@ class WrittenTable(ReferenceTable):
         here = torch.minimum(frame.clamp_min(0), last)
         for name, part in frame_velocities(self.anatomy, self, self.start[index].unsqueeze(1), here, last, self.fps).items():
             getattr(self, name).index_copy_(0, target, part.flatten(0, 1))
-        self.may_touch.index_fill_(0, target, 0.0)
+        self.may_touch.index_fill_(0, target, self.touching)
 
     def _targets_of(self, index: Tensor, frame: Tensor, wanted: Tensor) -> Tensor:
         """Rows, flat, of frames [M, n] of strips [M]; the void row for those that are not `wanted` [M, 1] or do not exist."""

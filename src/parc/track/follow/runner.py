@@ -18,8 +18,8 @@ from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.physics.choose_engine import make_world
 from parc.physics.simulated_world import World
+from parc.quality.limit_profiles import TrackerInputLimits
 from parc.track.env.reference_library import ReferenceLibrary, ReferenceSettings, build_library
-from parc.track.env.reject_bad_references import ScreenSettings
 from parc.track.follow.outcome import FallSettings, FallWatch, reached_end
 from parc.track.follow.trace import Snapshot, Trace
 from parc.track.follow.tracked_bodies import TrackedBodies
@@ -71,7 +71,7 @@ class Runner:
 
     def library(self, clips: list[Clip]) -> ReferenceLibrary:
         """Of clips as they are: none is refused."""
-        unscreened = ReferenceSettings(ScreenSettings(enabled=False))
+        unscreened = ReferenceSettings(TrackerInputLimits(enabled=False))
         return build_library(self.trained.character, clips, unscreened, self.device, self.fps)
 
     def world_for(self, runs: int, cell: float) -> World:

@@ -148,7 +148,7 @@ class TrackedBodies:
 
     def set_terrains(self, bank: TerrainBatch) -> None:
         """Other ground, laid out alike, under the bodies, which stay where they are; graphs are recorded anew."""
-        self.bank = bank
+        self.bank, self.bank_row = bank, self.world.terrain_row
         self.world.set_terrains(bank)
         self._record_anew()
 
@@ -158,6 +158,11 @@ class TrackedBodies:
         if isinstance(reference, WrittenTable):
             self.strip.copy_(torch.arange(self.num_worlds, device=self.strip.device))
         self._record_anew()
+
+    def replace_terrains(self, rows: Tensor, terrains: TerrainBatch) -> None:
+        """Other ground in rows [K] of the bank, in place: graphs stay. Bodies that stand there must be put elsewhere."""
+        self.bank.put(rows, terrains)
+        self.world.replace_terrains(rows, terrains)
 
     def _record_anew(self) -> None:
         self._before = CudaGraph(self._take_action, self.world.device, every_run_counts=True, enabled=self._graphs)
@@ -193,7 +198,7 @@ class TrackedBodies:
     def down(self, settings: FallSettings) -> Tensor:
         """[N] bool, on the ground they have under them."""
         world = self.world
-        ground = ground_heights(self.bank, world.terrain_row, world.body_pos[:, :1, :2])[:, 0]
+        ground = ground_heights(self.bank, self.bank_row, world.body_pos[:, :1, :2])[:, 0]
         up = self.observer.algebra.matrix(world.body_rot[:, 0])[:, 2, 2]
         head = None if self._head is None else world.contacts[:, self._head] > 0
         return is_down(world.body_pos[:, 0, 2] - ground, up, head, settings)
@@ -211,6 +216,11 @@ class TrackedBodies:
 
     def _judge(self) -> None:
         """After physics. The order matters: judge the old episode, then start a new one, then observe."""
+        self._assess()
+        self._observe()
+
+    def _assess(self) -> None:
+        """All of it but what the policy sees next."""
         self.frame.add_(1)
         self.age.add_(1)
         row = self._rows[:, 0]
@@ -222,7 +232,6 @@ class TrackedBodies:
         self.drift.copy_(gaps.root)
         self.contacts.copy_(self.world.contacts)
         self._restart_finished(row)
-        self._observe()
 
     def _note_targets(self, targets: Tensor, pose: Tensor) -> None:
         """A place for who compares the motor targets of two steps."""
@@ -268,4 +277,4 @@ class TrackedBodies:
         world = self.world
         targets = self.reference.targets.index_select(0, rows.reshape(-1)).view(*rows.shape, -1)
         state = BodyState(world.qvel, world.body_pos, world.body_rot, contacts, self.held)
-        self.observer.observe(state, targets, self.bank, world.terrain_row, out)
+        self.observer.observe(state, targets, self.bank, self.bank_row, out)

@@ -19,6 +19,7 @@ from parc.character.character import Character
 from parc.errors import CharacterError, FormatError, SettingsError
 from parc.physics.physical_contract import Contract
 from parc.run.checkpoint import check_room, fill, load_checkpoint, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.distributed import Group
 from parc.run.file_reading import reading
 from parc.track.env.body_tables import BodyTables
@@ -26,7 +27,7 @@ from parc.track.env.observation_layout import ObservationLayout
 from parc.track.learn.fp16_linear_cpu import PackedMLP, can_be_packed
 from parc.track.learn.mlp_network import MLP
 from parc.track.learn.policy_symmetry import Symmetry
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.tracker_settings import TrackerSettings
 
 _KIND = "tracker actor"
 _VARIANCE_FLOOR = 1e-4
@@ -193,7 +194,7 @@ def load_actor(path: Path | str, character: Character, device: torch.device | st
             f"not for '{character.name}' ({character.fingerprint})"
         )
     try:
-        settings, contract = from_dict(TrackerSettings, meta["settings"]), from_dict(Contract, meta["contract"])
+        settings, contract = from_json(TrackerSettings, meta["settings"]), from_json(Contract, meta["contract"])
     except (KeyError, TypeError, AttributeError, ValueError, StopIteration, RecursionError, SettingsError) as error:
         raise FormatError(f"the header of {path} describes no tracker this version knows: {error}") from None
     with reading(str(path), _KIND):

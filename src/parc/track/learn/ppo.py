@@ -12,9 +12,12 @@ between two. Gradients come from `torch.autograd.grad` into one flat tensor, so 
 
 Minibatches may be mirrored (symmetry "augment"): a mirrored sample has its own old mean and probability, computed when it
 was recorded, since the policy is only nearly symmetric. Values and advantages of a sample and its mirror image are equal.
+Where worlds wait between two episodes (`masked`), `record` says which samples count. An episode that has arrived goes on as an
+average one would, with the batch's mean value: with its own it would be paid the arrival again and again.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -46,7 +49,15 @@ class PPO:
         group: Group,
         generator: torch.Generator,
         graphs: bool = True,
+        masked: bool = False,
+        anchor: Callable[[Tensor], Tensor] | None = None,
+        pull: float = 0.0,
     ) -> None:
+        """masked: `record` says which samples count. anchor: what the networks are shown, not normalised yet, to the means to
+        which the policy is pulled with a weight of `pull`.
+        """
+        if pull > 0 and policy.symmetry == "augment":
+            raise SettingsError("a pull to another policy needs the symmetry canonical or none, not augment")
         device = policy.normalizer.mean.device
         samples = settings.steps * num_worlds
         if settings.minibatch < 1 or settings.steps < 1 or settings.epochs < 1:
@@ -54,7 +65,7 @@ class PPO:
                 f"minibatch {settings.minibatch}, steps {settings.steps} and epochs {settings.epochs} must be positive"
             )
         self.policy, self.settings, self.group, self._generator = policy, settings, group, generator
-        self._shape = shape
+        self._shape, self._masked, self._pull, self._anchor = shape, masked, pull, anchor if pull > 0 else None
         self._lowest_log_std = math.log(shape.std_range[0])
         self._highest_log_std = torch.full((), math.log(shape.std_range[1]), device=device)
         self.minibatches = max(1, round(samples / settings.minibatch))
@@ -82,8 +93,10 @@ class PPO:
         self.values, self.rewards = zeros(t + 1, n), zeros(t, n)
         self.failed, self.timed_out, self.errors = zeros(t, n), zeros(t, n), zeros(t, n)
         self.advantages, self.returns = zeros(t * n), zeros(t * n)
-        self._noise = zeros(n, d)
-        self._old_log_std = zeros(d)
+        self.counts: Tensor | None = zeros(t, n) + 1.0 if self._masked else None
+        self.arrived: Tensor | None = zeros(t, n) if self._masked else None
+        self._anchor_means = zeros(t, n, d) if self._anchor is not None else None
+        self._noise, self._old_log_std = zeros(n, d), zeros(d)
         self._picked = zeros(self.minibatch, dtype=torch.long)
         self._sums, self._count = zeros(len(METRICS_OF_UPDATE)), zeros()
         if self.policy.symmetry == "augment":
@@ -131,6 +144,8 @@ class PPO:
         # What the networks see: one of the two mirror images, normalised with the statistics of the iteration before.
         rows, flip = policy.view(observation)
         policy.normalizer.collect(rows)
+        if self._anchor is not None and self._anchor_means is not None:
+            self._anchor_means[t].copy_(self._anchor(rows))
         rows = policy.normalizer(rows)
         self.rows[t].copy_(rows)
         # a = mean + std e, with e from the unit Gaussian
@@ -151,12 +166,24 @@ class PPO:
             self.mirrored_log_probs[t].copy_(log_probability(policy.mirror.action(action), mirrored, policy.log_std))
         return policy.action_back(action, flip)
 
-    def record(self, t: int, reward: Tensor, failed: Tensor, timed_out: Tensor, error: Tensor) -> None:
-        """What step t brought, each [N]."""
+    def record(
+        self,
+        t: int,
+        reward: Tensor,
+        failed: Tensor,
+        timed_out: Tensor,
+        error: Tensor,
+        counts: Tensor | None = None,
+        arrived: Tensor | None = None,
+    ) -> None:
+        """What step t brought, each [N]; the last two where samples are masked. Arrived is also timed out."""
         self.rewards[t].copy_(reward)
         self.failed[t].copy_(failed)
         self.timed_out[t].copy_(timed_out)
         self.errors[t].copy_(error)
+        if self.counts is not None and self.arrived is not None and counts is not None and arrived is not None:
+            self.counts[t].copy_(counts)
+            self.arrived[t].copy_(arrived)
 
     @torch.no_grad()
     def finish(self, observation: Tensor) -> None:
@@ -166,14 +193,15 @@ class PPO:
         self.values[-1].copy_(policy.critic(policy.normalizer(rows).to(self.rows.dtype)).squeeze(-1))
         # Advantages and TD(lambda) returns. The state an episode timed out in has been replaced by the next start; the value
         # one step before stands for it.
-        advantages, returns = gae(
-            s.reward_scale * self.rewards, self.values, self.failed, self.timed_out, self.values[:-1], s.gamma, s.lam
-        )
+        afterwards = self._afterwards()
+        rewards = s.reward_scale * self.rewards
+        advantages, returns = gae(rewards, self.values, self.failed, self.timed_out, afterwards, s.gamma, s.lam)
         # Advantages of all ranks together get mean 0 and variance 1; outliers are clamped.
-        moments = torch.stack([advantages.mean(), advantages.square().mean()])
+        moments = torch.stack([self._mean(advantages), self._mean(advantages.square())])
         self.group.mean_([moments])
         spread = (moments[1] - moments[0].square()).clamp_min(0.0).sqrt() + 1e-6
-        self.advantages.copy_(((advantages - moments[0]) / spread).clamp(-s.advantage_clip, s.advantage_clip).view(-1))
+        advantages = ((advantages - moments[0]) / spread).clamp(-s.advantage_clip, s.advantage_clip)
+        self.advantages.copy_((advantages if self.counts is None else advantages * self.counts).view(-1))
         self.returns.copy_(returns.view(-1))
         # What this update compares itself with, and new statistics for the next rollout.
         self._old_log_std.copy_(policy.log_std)
@@ -181,6 +209,19 @@ class PPO:
         policy.normalizer.update(self.group)
         if policy.symmetry == "augment" and policy.mirror is not None:
             _symmetrise(policy)
+
+    def _mean(self, numbers: Tensor) -> Tensor:
+        """Over the samples [T, N] that count."""
+        return numbers.mean() if self.counts is None else (numbers * self.counts).sum() / self.counts.sum().clamp_min(1.0)
+
+    def _afterwards(self) -> Tensor:
+        """[T, N] what follows a step that was an episode's last without a fault: its own value, or after arriving the mean."""
+        own = self.values[:-1]
+        if self.arrived is None:
+            return own
+        mean = self._mean(own)
+        self.group.mean_([mean])
+        return torch.where(self.arrived > 0, mean, own)
 
     def _look_around(self) -> None:
         """The means of a step's neighbours in its own episode, in the view that the networks had at the step."""
@@ -278,17 +319,24 @@ class PPO:
         policy_loss = -torch.min(ratio * advantages, ratio.clamp(1 - s.clip, 1 + s.clip) * advantages).mean()
         bound_loss = (mean.abs() - s.bound).clamp_min(0.0).square().sum(-1).mean()
         roughness = (self._between_weight.view(-1).index_select(0, picked) * (mean - between).square().sum(-1)).mean()
-        value_loss = (policy.critic(rows).squeeze(-1) - returns).square().mean()
+        value_errors = (policy.critic(rows).squeeze(-1) - returns).square()
+        value_loss = (value_errors if self.counts is None else value_errors * self.counts.view(-1).index_select(0, picked)).mean()
         loss = policy_loss + s.bound_weight * bound_loss + s.calm * roughness + value_loss
+        if self._anchor_means is not None:
+            loss = loss + self._pull * self._distance(mean, self._anchor_means.flatten(0, 1).index_select(0, picked)).mean()
         # Into one flat tensor, which ranks exchange and the optimiser reads.
         gradients = torch.autograd.grad(loss, self._trained)
         torch._foreach_copy_(self._gradient_views, list(gradients))
 
         with torch.no_grad():
-            kl = (0.5 * ((mean - old_means) * torch.exp(-self._old_log_std)).square()).sum(-1).mean()
+            kl = self._distance(mean, old_means).mean()
             clipped = ((ratio - 1.0).abs() > s.clip).float().mean()
             self._sums.add_(torch.stack([kl, clipped, value_loss.detach(), policy_loss.detach(), roughness.detach()]))
             self._count.add_(1.0)
+
+    def _distance(self, mean: Tensor, other: Tensor) -> Tensor:
+        """[...] divergence of Gaussians with means [..., D] and the std that acted."""
+        return (0.5 * ((mean - other) * torch.exp(-self._old_log_std)).square()).sum(-1)
 
     @torch.no_grad()
     def _apply_gradient(self) -> None:

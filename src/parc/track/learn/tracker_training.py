@@ -17,7 +17,7 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ from parc.physics.simulated_world import World
 from parc.run import distributed
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.checkpoint import load_checkpoint, load_to_resume, read_description, save_checkpoint
+from parc.run.dataclass_json import from_json
 from parc.run.metrics_log import MetricsLog
 from parc.track.env.reference_library import ReferenceLibrary, build_library
 from parc.track.env.track_env import TrackEnv
@@ -40,69 +41,21 @@ from parc.track.follow.evaluate_tracking import Evaluation, evaluate
 from parc.track.learn.mlp_network import initialise
 from parc.track.learn.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.learn.ppo import METRICS_OF_UPDATE, PPO
-from parc.track.tracker_settings import TrackerSettings, from_dict
+from parc.track.learn.training_plan import TrainingClock, TrainingPlan
+from parc.track.tracker_settings import TrackerSettings
 
 CHECKPOINT, ACTOR, CRITIC = "checkpoint.safetensors", "actor.safetensors", "critic.safetensors"
 METRICS, CLIPS = "metrics.jsonl", "clips.json"
 _UNSEEN_VARIANCE = 0.01
 """first guess for numbers that were padding before"""
-_KIND, _CRITIC_KIND = "tracker training", "tracker critic"
-
-
-@dataclass(frozen=True)
-class TrainingPlan:
-    """How much, how often, on what."""
-
-    worlds: int = 8192
-    """simulated characters, on each rank"""
-    seconds: float = 300.0
-    """of training; evaluations, checkpoints and compilation are not counted"""
-    iterations: int = 0
-    """rollouts and updates; 0: as many as fit into `seconds`"""
-    wall_seconds: float = 0.0
-    """stop (with a last milestone) after this time since the start, all included; 0: no such limit"""
-    milestone_seconds: float = 60.0
-    """of training between milestones"""
-    milestone_iterations: int = 0
-    """iterations between milestones; 0: by `milestone_seconds`"""
-    log_seconds: float = 10.0
-    """between lines of the log"""
-    seed: int = 0
-    threads: int = 0
-    """of the CPU engine; 0: all"""
-    graphs: bool = True
-    """record CUDA graphs"""
-
-    def __post_init__(self) -> None:
-        if self.worlds < 1 or self.iterations < 0 or (self.iterations == 0 and not 0 < self.seconds < math.inf):
-            raise SettingsError(f"{self.worlds} worlds for {self.seconds} s or {self.iterations} iterations is no training")
-        if not (self.milestone_seconds > 0 and self.milestone_iterations >= 0 and self.wall_seconds >= 0):
-            raise SettingsError(
-                f"milestones every {self.milestone_seconds} s or {self.milestone_iterations} iterations, an end after "
-                f"{self.wall_seconds} s: expected time between milestones and no end before the start"
-            )
-
-
-@dataclass
-class _Clock:
-    """Training time without milestones, carried over a resume."""
-
-    seconds: float = 0.0
-    iterations: int = 0
-    samples: int = 0
-    born: float = field(default_factory=time.monotonic)
-    _since: float = 0.0
-
-    def resume(self) -> None:
-        self._since = time.monotonic()
-
-    def pause(self) -> None:
-        self.seconds += time.monotonic() - self._since
-        self._since = time.monotonic()
+_CRITIC_KIND = "tracker critic"
 
 
 class TrackerTrainer:
     """One training: environment, policy, optimiser and clock."""
+
+    kind = "tracker training"
+    """of its checkpoints"""
 
     def __init__(
         self,
@@ -124,16 +77,19 @@ class TrackerTrainer:
         weights = self.policy.state_dict()
         self.policy = TrackerPolicy(character, settings, world.device)
         self.policy.load_state_dict(weights)
-        self.ppo = PPO(self.policy, world.num_worlds, settings.ppo, settings.policy, group, self.generator, plan.graphs)
+        self.ppo = self._make_ppo()
         group.broadcast_([self.ppo.actor_flat.data, self.ppo.critic_flat.data, self.ppo.averaged_flat.data])
-        self.clock = _Clock()
+        self.clock = TrainingClock()
         self._last: dict[str, float] = {}
+
+    def _make_ppo(self) -> PPO:
+        settings, worlds = self.settings, self.env.num_worlds
+        return PPO(self.policy, worlds, settings.ppo, settings.policy, self.group, self.generator, self.plan.graphs)
 
     def run(self, out: Path, log: MetricsLog | None) -> Evaluation:
         """Until the budget is spent; ends with a milestone."""
         self._compile()
-        self.env.restart_all()
-        self.clock.resume()
+        self._restart()
         milestone_at, logged_at, logged_samples = self.clock.seconds, self.clock.seconds, self.clock.samples
         milestone_iteration = self.clock.iterations
         evaluation: Evaluation | None = None
@@ -158,6 +114,11 @@ class TrackerTrainer:
                 milestone_at, milestone_iteration = self.clock.seconds, self.clock.iterations
         return evaluation or self._milestone(out, log)
 
+    def _restart(self) -> None:
+        """New episodes everywhere, and time counts from now on."""
+        self.env.restart_all()
+        self.clock.resume()
+
     def _compile(self) -> None:
         """Let the GPU's kernels compile and its graphs be recorded before the clock starts; leaves no trace in random numbers."""
         env = self.env
@@ -173,29 +134,11 @@ class TrackerTrainer:
 
     def _iteration(self) -> dict[str, float]:
         """One rollout and update; the one wait for the device is at its end."""
-        env, ppo = self.env, self.ppo
-        # Rollout: some control steps of all worlds.
-        terms = torch.zeros_like(env.terms)
-        for t in range(self.settings.ppo.steps):
-            env.step(ppo.act(t, env.observation))
-            ppo.record(t, env.reward, env.failed, env.timed_out, env.error)
-            terms += env.terms / self.settings.ppo.steps
-        # Learn from it, and let the next episodes start more often where these failed.
-        ppo.finish(env.observation)
+        ppo = self.ppo
+        terms = self._roll_out()
         losses = ppo.update()
-        env.restart.refresh(self.group)
-        measured = {
-            **dict(zip(METRICS_OF_UPDATE, losses, strict=True)),
-            "reward": ppo.rewards.mean(),
-            "failures_per_second": ppo.failed.mean() * env.world.contract.control_hz,
-            "error": ppo.errors.mean(),
-            "rate": ppo.actor_rate,
-            "std": self.policy.log_std.detach().exp().mean(),
-            "hardness": env.restart.rates().mean(),
-            "broken": env.broken_count.float(),
-            "overflows": self._overflows(),
-            **{f"reward_{name}": term for name, term in zip(self.settings.reward.names, terms, strict=True)},
-        }
+        self._refresh()
+        measured = self._measure(losses, terms)
         # Here the host waits for the device.
         numbers = torch.stack(list(measured.values())).tolist()
         self.clock.pause()
@@ -205,10 +148,36 @@ class TrackerTrainer:
         self._last.update(iteration=self.clock.iterations, samples=self.clock.samples, seconds=self.clock.seconds)
         return self._last
 
-    def _overflows(self) -> torch.Tensor:
-        """Worlds that ever ran out of the GPU engine's contact space; 0 on the CPU."""
-        count = getattr(self.env.world, "overflow_count", None)
-        return count().float() if count is not None else torch.zeros((), device=self.env.world.device)
+    def _roll_out(self) -> torch.Tensor:
+        """Some control steps of all worlds; returns the means of the reward's terms."""
+        env, ppo = self.env, self.ppo
+        terms = torch.zeros_like(env.terms)
+        for t in range(self.settings.ppo.steps):
+            env.step(ppo.act(t, env.observation))
+            ppo.record(t, env.reward, env.failed, env.timed_out, env.error)
+            terms += env.terms / self.settings.ppo.steps
+        ppo.finish(env.observation)
+        return terms
+
+    def _refresh(self) -> None:
+        """After an update: let the next episodes start more often where these failed."""
+        self.env.restart.refresh(self.group)
+
+    def _measure(self, losses: torch.Tensor, terms: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Numbers of an iteration, on the device."""
+        env, ppo = self.env, self.ppo
+        return {
+            **dict(zip(METRICS_OF_UPDATE, losses, strict=True)),
+            "reward": ppo.rewards.mean(),
+            "failures_per_second": ppo.failed.mean() * env.world.contract.control_hz,
+            "error": ppo.errors.mean(),
+            "rate": ppo.actor_rate,
+            "std": self.policy.log_std.detach().exp().mean(),
+            "hardness": env.restart.rates().mean(),
+            "broken": env.broken_count.float(),
+            "overflows": overflows_of(env.world),
+            **{f"reward_{name}": term for name, term in zip(self.settings.reward.names, terms, strict=True)},
+        }
 
     def _milestone(self, out: Path, log: MetricsLog | None) -> Evaluation:
         started = time.monotonic()
@@ -231,44 +200,53 @@ class TrackerTrainer:
                 log.write(event="evaluation", **numbers)
             shown = {key: round(value, 4) if isinstance(value, float) else value for key, value in numbers.items()}
             print(json.dumps(shown), flush=True)
-        self.env.restart_all()
-        self.clock.resume()
+        self._restart()
         return evaluation
 
     def save(self, out: Path) -> None:
         """Checkpoint, actor and critic, each file replaced whole."""
+        save_checkpoint(out / CHECKPOINT, self._tensors(), self._description())
+        self.save_models(out)
+
+    def save_models(self, out: Path) -> None:
+        """Actor and critic, in the format of those in the box."""
+        save_actor(out / ACTOR, self.policy.averaged_actor(), self.character, self.env.world.contract, self.settings)
+        critic = {"critic": self.ppo.critic_flat.half(), "log_std": self.policy.log_std}
+        save_checkpoint(out / CRITIC, critic, {"kind": _CRITIC_KIND, "character": self.character.fingerprint})
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """All of a checkpoint's."""
         tensors = {f"ppo.{name}": value for name, value in self.ppo.state().items()}
         tensors |= {f"restart.{name}": value for name, value in self.env.restart.state().items()}
-        tensors["generator"] = self.generator.get_state()
-        meta = {
-            "kind": _KIND,
+        return tensors | {"generator": self.generator.get_state()}
+
+    def _description(self) -> dict:
+        """What a checkpoint says of itself."""
+        return {
+            "kind": self.kind,
             "character": self.character.fingerprint,
             "contract": asdict(self.env.world.contract),
             "settings": asdict(self.settings),
             "clips": self._clip_list(),
             "seed": self.plan.seed,
-            "clock": {"seconds": self.clock.seconds, "iterations": self.clock.iterations, "samples": self.clock.samples},
+            "clock": self.clock.state(),
         }
-        save_checkpoint(out / CHECKPOINT, tensors, meta)
-        save_actor(out / ACTOR, self.policy.averaged_actor(), self.character, self.env.world.contract, self.settings)
-        critic = {"critic": self.ppo.critic_flat.half(), "log_std": self.policy.log_std}
-        save_checkpoint(out / CRITIC, critic, {"kind": _CRITIC_KIND, "character": self.character.fingerprint})
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path) -> dict[str, torch.Tensor]:
         """Everything from a checkpoint of the same clips. Ranks other than the first draw new random numbers."""
         tensors, meta = self._open(path, load_to_resume)
-        self.env.world.contract.check_matches(from_dict(Contract, meta["contract"]))
+        self.env.world.contract.check_matches(from_json(Contract, meta["contract"]))
         if meta["clips"] != self._clip_list():
             raise DatasetError(f"{path} was trained on other clips; start from its weights with init, or choose another folder")
         self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
         self.env.restart.load_state({n.removeprefix("restart."): t for n, t in tensors.items() if n.startswith("restart.")})
-        clock = meta["clock"]
-        self.clock.seconds, self.clock.iterations, self.clock.samples = clock["seconds"], clock["iterations"], clock["samples"]
+        self.clock.load_state(meta["clock"])
         if self.group.is_main:
             print(f"{path}: goes on after {self.clock.seconds:.0f} s, {self.clock.iterations} iterations", flush=True)
             self.generator.set_state(tensors["generator"])
         else:
             self._seed_generator(self.clock.iterations)
+        return tensors
 
     def warm_start(self, path: Path) -> None:
         """What was learned, from a checkpoint or from an actor file (with the critic's beside it, if there is one).
@@ -278,9 +256,9 @@ class TrackerTrainer:
         what it could (a divergence of 9 where 0.05 is wanted).
         """
         # From a checkpoint: all that PPO has learned, its statistics included.
-        if read_description(path).get("kind") == _KIND:
+        if read_description(path).get("kind") == self.kind:
             tensors, meta = self._open(path)
-            self._tell_changes(path, from_dict(Contract, meta["contract"]))
+            self._tell_changes(path, from_json(Contract, meta["contract"]))
             self.ppo.load_state({n.removeprefix("ppo."): t for n, t in tensors.items() if n.startswith("ppo.")})
             self._loosen()
             return
@@ -331,7 +309,7 @@ class TrackerTrainer:
 
     def _open(self, path: Path, load: Callable[[Path], tuple[dict, dict]] = load_checkpoint) -> tuple[dict, dict]:
         tensors, meta = load(path)
-        if meta.get("kind") != _KIND or meta["character"] != self.character.fingerprint:
+        if meta.get("kind") != self.kind or meta["character"] != self.character.fingerprint:
             raise SettingsError(f"{path} is not a training of character '{self.character.name}'")
         if tensors["ppo.actor"].shape != self.ppo.actor_flat.shape:
             raise SettingsError(f"{path} has networks of another shape than the settings ask for")
@@ -357,6 +335,12 @@ class TrackerTrainer:
         refused = [asdict(r) for r in self.env.library.refused]
         clips = [asdict(c) for c in evaluation.clips]
         write_bytes_atomically(out / CLIPS, json.dumps({"clips": clips, "refused": refused}, indent=1).encode())
+
+
+def overflows_of(world: World) -> torch.Tensor:
+    """[] worlds that ever ran out of the GPU engine's contact space; 0 on the CPU."""
+    count = getattr(world, "overflow_count", None)
+    return count().float() if count is not None else torch.zeros((), device=world.device)
 
 
 def train_tracker(
@@ -387,9 +371,3 @@ def train_tracker(
             if init is not None:
                 trainer.warm_start(Path(init))
         return trainer.run(out, MetricsLog(out / METRICS) if group.is_main else None)
-
-
-if __name__ == "__main__":
-    from parc.track.learn.training_arguments import main
-
-    main()

@@ -1,0 +1,155 @@
+"""The page, built once, served by a plain static server on loopback, and visitors who see it in a browser."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+
+class Visitor:
+    """Somebody with the page open: errors, requests to other places, and what the page lets a script ask for."""
+
+    def __init__(self, tab, url: str, query: str = "") -> None:
+        self.tab, self.url = tab, url
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
+        tab.on("pageerror", lambda error: self.errors.append(str(error)))
+        tab.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        tab.context.on("request", self._note)
+        tab.set_default_timeout(60_000)
+        tab.goto(url + query)
+
+    def _note(self, request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}/" != self.url:
+            self.foreign.append(request.url)
+
+    def wait_until_there(self) -> "Visitor":
+        self.tab.wait_for_function("() => window.parc?.state || !document.querySelector('#failure').hidden", timeout=120_000)
+        assert self.failure == ""
+        return self
+
+    @property
+    def failure(self) -> str:
+        """What the page says instead of working."""
+        box = self.tab.locator("#failure")
+        return box.inner_text().removeprefix("parc").strip() if box.is_visible() else ""
+
+    def ask(self, script: str, argument: object = None):
+        return self.tab.evaluate(f"(it) => {script}", argument)
+
+    def run(self, steps: int, until: bool = False) -> dict:
+        """Control steps at once; with `until` no further than a fall or an arrival."""
+        return self.ask("parc.run(it[0], it[1])", [steps, ["fell", "arrived"] if until else []])
+
+    def ground(self, heights, start: tuple[int, int], seed: int = 0, heading: float = 0.0) -> None:
+        rows, columns = heights.shape
+        told = {"rows": rows, "columns": columns, "heights": heights.flatten().tolist(), "start": start, "seed": seed}
+        self.ask("parc.setGround(it)", told | {"heading": heading})
+
+    def click_ground(self, x: float, y: float) -> None:
+        """With the mouse, where the place is on the screen."""
+        self.tab.wait_for_timeout(300)
+        self.tab.mouse.click(*self.ask("parc.screen(it[0], it[1])", [x, y]))
+        self.tab.wait_for_timeout(200)
+
+    def press(self, name: str) -> None:
+        self.tab.get_by_role("button", name=name, exact=True).or_(self.tab.get_by_role("radio", name=name, exact=True)).click()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `parc web` writes, of the models in the box; or one that is there already, named in PARC_PAGE."""
+    for tool in ("npm", "node", "chromium"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    if "PARC_PAGE" in os.environ:
+        return Path(os.environ["PARC_PAGE"])
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+    from parc.character import humanoid
+    from parc.errors import ParcError
+    from parc.plan import Models
+    from parc.web.build_page import build_page, bundle
+
+    out = tmp_path_factory.mktemp("page") / "site"
+    try:
+        bundle(tmp_path_factory.mktemp("bundle"))
+    except ParcError as error:
+        if "npm ci" in str(error):
+            pytest.skip(f"npm's packages cannot be fetched here: {error}")
+        raise
+    models = Models.load(humanoid(), "cpu", half=False)
+    build_page(out, models.generator, models.tracker)
+    return out
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Serves folders by Python's plain static server; their addresses."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    servers = []
+
+    def start(folder: Path) -> str:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_address[1]}/"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def open_page(browser, site: Path, serve: Callable[[Path], str]) -> Iterator[Callable[..., Visitor]]:
+    """A new tab with the page; small, since it is drawn in software."""
+    url, contexts = serve(site), []
+
+    def visit(
+        query: str = "?ground=flat&seed=1&paused=1", size: tuple[int, int] = (720, 480), script: str = "", at: str = url
+    ) -> Visitor:
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)
+        contexts.append(context)
+        if script:
+            context.add_init_script(script)
+        return Visitor(context.new_page(), at, query)
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def shared_visitor(open_page: Callable[..., Visitor]) -> Visitor:
+    return open_page().wait_until_there()
+
+
+@pytest.fixture
+def visitor(shared_visitor: Visitor) -> Iterator[Visitor]:
+    """The one tab that most tests share, with paused time; afterwards nothing went wrong in it and nothing left the folder."""
+    shared_visitor.press("Go")
+    yield shared_visitor
+    assert not shared_visitor.errors, shared_visitor.errors
+    assert not shared_visitor.foreign, shared_visitor.foreign
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One build and one browser: the tests of the page stay on one process."""
+    for item in items:
+        if (
+            item.path.parent == Path(__file__).parent
+            and item.path.name.startswith("test_page_")
+            and "page_ground" not in item.path.name
+        ):
+            item.add_marker(pytest.mark.xdist_group("page"))

@@ -1,0 +1,176 @@
+"""The built page in a real browser: it stands, goes where it is asked to, copes with walls and pushes, and can be shared."""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+SIZE = 20
+MIDDLE = (10, 10)
+STEP = 0.4
+
+
+def flat() -> np.ndarray:
+    return np.zeros((SIZE, SIZE))
+
+
+def centre(cell: tuple[int, int]) -> tuple[float, float]:
+    return STEP * cell[0], STEP * cell[1]
+
+
+def distance(result: dict, goal: tuple[float, float]) -> float:
+    return float(np.hypot(*(np.array(result["state"]["qpos"][:2]) - goal)))
+
+
+def test_it_stands(visitor) -> None:
+    visitor.ground(flat(), MIDDLE)
+    falls = visitor.run(1)["counts"]["falls"]
+    result = visitor.run(240)
+    roots = np.array(result["roots"])
+    assert result["counts"]["falls"] == falls
+    assert roots[:, 2].min() > 0.7 and np.hypot(*(roots[-1, :2] - centre(MIDDLE))) < 0.6
+    assert visitor.ask("parc.state.status") == "stands"
+
+
+@pytest.mark.parametrize("goal", [(16, 12), (9, 16)])
+def test_a_clicked_goal_on_level_ground_is_reached(visitor, goal: tuple[int, int]) -> None:
+    visitor.ground(flat(), MIDDLE)
+    before = visitor.run(1)["counts"]
+    visitor.click_ground(*centre(goal))
+    result = visitor.run(450, until=True)
+    assert (result["counts"]["arrivals"], result["counts"]["falls"]) == (before["arrivals"] + 1, before["falls"])
+    assert distance(result, centre(goal)) < 0.8
+
+
+def test_a_clicked_goal_on_a_box_is_reached(visitor) -> None:
+    heights = flat()
+    heights[13:18, 7:14] = 0.45
+    visitor.ground(heights, (8, 10))
+    before = visitor.run(1)["counts"]["arrivals"]
+    visitor.click_ground(*centre((15, 10)))
+    result = visitor.run(600, until=True)
+    assert result["counts"]["arrivals"] == before + 1
+    assert result["state"]["qpos"][2] > 0.45 + 0.45 and distance(result, centre((15, 10))) < 1.0
+
+
+def test_a_brushed_wall_is_climbed_or_walked_around(visitor) -> None:
+    """Drawn with the mouse, held where it starts until it stands high, then across."""
+    visitor.ground(flat(), (7, 10))
+    visitor.press("Raise")
+    visitor.tab.wait_for_timeout(300)
+    ends = [visitor.ask("parc.screen(it[0], it[1])", centre(cell)) for cell in ((12, 8), (12, 12))]
+    visitor.tab.mouse.move(*ends[0])
+    visitor.tab.mouse.down()
+    for share in np.linspace(0, 1, 12):
+        visitor.tab.mouse.move(*(np.array(ends[0]) + share * (np.array(ends[1]) - ends[0])))
+        visitor.tab.wait_for_timeout(150)
+    visitor.tab.mouse.up()
+    visitor.tab.wait_for_timeout(200)
+    heights = np.reshape(visitor.ask("parc.heights()"), (SIZE, SIZE))
+    assert heights.max() > 0.25 and (heights > 0.1).sum() >= 4
+    visitor.press("Go")
+    before = visitor.run(1)["counts"]["arrivals"]
+    visitor.ask("parc.goTo(it[0], it[1])", centre((17, 10)))
+    assert visitor.run(700)["counts"]["arrivals"] == before + 1
+
+
+def test_a_push_is_survived(visitor) -> None:
+    visitor.ground(flat(), MIDDLE)
+    visitor.run(30)
+    before = visitor.run(1)
+    visitor.ask("parc.push([0.6, 0.3, 0])")
+    pushed = visitor.run(1)
+    assert np.linalg.norm(np.subtract(pushed["state"]["qvel"][:2], before["state"]["qvel"][:2])) > 0.2
+    assert visitor.run(120)["counts"]["falls"] == before["counts"]["falls"]
+
+
+def test_who_falls_is_put_back_on_its_feet(visitor) -> None:
+    visitor.ground(flat(), MIDDLE)
+    falls = visitor.run(10)["counts"]["falls"]
+    visitor.ask("parc.push([6, 0, 0])")
+    result = visitor.run(150)
+    assert result["counts"]["falls"] > falls
+    result = visitor.run(120)
+    assert result["state"]["qpos"][2] > 0.7 and visitor.ask("parc.state.status") == "stands"
+
+
+def test_keys_drive(visitor) -> None:
+    visitor.ground(flat(), MIDDLE)
+    visitor.run(1)
+    visitor.tab.locator("#view").focus()
+    ahead = np.array(visitor.ask("parc.page.view.ahead"))
+    visitor.tab.keyboard.down("w")
+    visitor.tab.wait_for_timeout(300)
+    result = visitor.run(75)
+    visitor.tab.keyboard.up("w")
+    moved = np.array(result["state"]["qpos"][:2]) - centre(MIDDLE)
+    assert moved @ ahead > 0.5, moved
+
+
+def test_a_shared_link_gives_the_same_ground(visitor, open_page: Callable) -> None:
+    visitor.press("Walks")
+    visitor.tab.wait_for_timeout(200)
+    visitor.ask("parc.page.terrain.set(3, 4, 1.234)")
+    link = visitor.ask("parc.page.share()")
+    other = open_page("?paused=1#" + urlsplit(link).fragment).wait_until_there()
+    assert other.ask("parc.heights()") == visitor.ask("parc.heights()")
+    assert other.ask("[parc.page.ground.seed, parc.page.ground.start]") == visitor.ask(
+        "[parc.page.ground.seed, parc.page.ground.start]"
+    )
+    assert np.reshape(other.ask("parc.heights()"), (32, 32))[3, 4] == pytest.approx(1.234, abs=1e-6)
+    assert not other.errors
+
+
+def test_what_happened_is_saved_as_glb(visitor, tmp_path: Path) -> None:
+    """Frame by frame the joints of the file are where the page says the bodies were."""
+    visitor.ground(flat(), MIDDLE)
+    visitor.run(20)
+    with visitor.tab.expect_download() as download:
+        visitor.press("Save GLB")
+    file = tmp_path / "run.glb"
+    download.value.save_as(file)
+    data = file.read_bytes()
+    assert data[:4] == b"glTF" and struct.unpack("<I", data[8:12])[0] == len(data)
+    length = struct.unpack("<I", data[12:16])[0]
+    gltf, binary = json.loads(data[20 : 20 + length]), data[28 + length :]
+
+    def numbers(index: int, width: int) -> np.ndarray:
+        accessor = gltf["accessors"][index]
+        start = gltf["bufferViews"][accessor["bufferView"]]["byteOffset"]
+        return np.frombuffer(binary, "<f4", accessor["count"] * width, start).reshape(-1, width)
+
+    animation = gltf["animations"][0]
+    times = numbers(animation["samplers"][0]["input"], 1)[:, 0]
+    assert len(times) >= 20 and np.allclose(np.diff(times), 1 / 30)
+    root = numbers(animation["samplers"][0]["output"], 3)
+    assert np.allclose(root[-1], visitor.ask("Array.from(parc.state.bodies.slice(0, 3))"), atol=1e-6)
+    assert len(gltf["skins"][0]["joints"]) == 15 and {mesh["name"] for mesh in gltf["meshes"]} == {"ground", "mannequin"}
+    import trimesh
+
+    scene = trimesh.load(file, force="scene")
+    assert {"ground", "mannequin"} <= {name.split(".")[0] for name in scene.geometry}
+
+
+def test_on_a_phone_nothing_is_cut_off(open_page: Callable) -> None:
+    visitor = open_page("?ground=boxes&seed=3&theme=light&paused=1", size=(390, 780)).wait_until_there()
+    assert visitor.ask("document.documentElement.scrollWidth") == 390
+    visitor.tab.locator("#fold").click()
+    for name in ("Go", "Push", "Platforms", "Save GLB"):
+        box = visitor.tab.locator("#panel button", has_text=name).first.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 32
+    assert visitor.ask("document.documentElement.dataset.theme") == "light"
+    assert not visitor.errors
+
+
+def test_licences_of_what_is_bundled_are_in_the_page(visitor) -> None:
+    visitor.press("Licences")
+    text = visitor.tab.locator("#licence-list").inner_text()
+    for name in ("@mujoco/mujoco 3.14.0", "onnxruntime-web", "three", "parc"):
+        assert name in text
+    visitor.tab.locator("#licence-list summary", has_text="mujoco").click()
+    assert "Apache License" in visitor.tab.locator("#licence-list details[open] pre").inner_text()
+    visitor.tab.keyboard.press("Escape")
