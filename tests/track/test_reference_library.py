@@ -47,7 +47,7 @@ def test_other_frame_rates_are_brought_to_the_control_rate(character: Character,
 
 def test_nothing_left_after_screening_is_an_error_with_the_reason(character: Character, squat: Clip) -> None:
     short = replace(squat, motion=squat.motion.slice(0, 4))
-    with pytest.raises(DatasetError, match="squat has 4 frames"):
+    with pytest.raises(DatasetError, match="squat frames is 4"):
         build_library(character, [short])
 
 

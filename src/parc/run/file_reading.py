@@ -42,10 +42,11 @@ def read_bytes(path: Path | str, most: int = MOST_BYTES) -> bytes:
     check_plain_file(path, most)
     try:
         with open(path, "rb") as file:
-            data = file.read(most + 1)
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(min(size, most) + 1)  # a buffer of what is asked for is taken at once
     except OSError as error:
         raise FormatError(f"{path} cannot be read ({error.strerror})") from None
-    if len(data) > most:
+    if len(data) > size or size > most:
         raise FormatError(f"{path} grew while it was read")
     return data
 
