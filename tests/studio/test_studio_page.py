@@ -250,7 +250,7 @@ def test_two_people_do_not_meet_and_a_reload_comes_back(person, browser, studio)
     job = mine.make.correct(OptimiseSettings(iterations=100_000))
     wait_for(lambda: second_tab.page not in studio.pages.values())
     before = set(studio.pages)
-    other.tab.reload()
+    other.tab.reload(timeout=60_000)
     wait_for(lambda: set(studio.pages) - before)
     assert studio.pages[max(studio.pages)].session is mine
     assert job.is_running
