@@ -13,18 +13,17 @@ def package_pages(source: Path) -> dict[str, str]:
     rooms = [init.parent for init in sorted(package.glob("*/__init__.py")) if init.parent.name not in PROGRAMS]
     rows = [f"| [parc.{room.name}]({room.name}.md) | {sign_of(room)} |" for room in rooms]
     index = ["# Python\n", "All public names of `parc`, room by room; [architecture](../architecture.md) is the map.\n"]
-    if public_names(package):
-        index += ["::: parc\n"]
-    pages = {"api/index.md": "\n".join([*index, "## Rooms\n", "| room | |\n|---|---|", *rows, ""])}
+    pages = {"api/index.md": "\n".join([*index, "| room | |\n|---|---|", *rows, ""])}
     return pages | {f"api/{room.name}.md": room_page(room) for room in rooms}
 
 
 def room_page(room: Path) -> str:
     """What a room shows in its `__all__`; a room without one shows its modules."""
-    parts = [f"# parc.{room.name}\n", f"{sign_of(room)}\n"]
+    parts = [f"# parc.{room.name}\n"]
     if public_names(room):
-        parts += [f"::: parc.{room.name}\n    options:\n      show_root_heading: false\n      show_docstring_description: true\n"]
+        parts += [f"::: parc.{room.name}\n"]
     else:
+        parts += [f"{sign_of(room)}\n"]
         parts += modules_of(room, f"parc.{room.name}")
     for inner in sorted(init.parent for init in room.glob("*/__init__.py")):
         parts += modules_of(inner, f"parc.{room.name}.{inner.name}")
@@ -35,7 +34,7 @@ def modules_of(room: Path, name: str) -> list[str]:
     """All modules of a folder."""
     names = [file.stem for file in sorted(room.glob("*.py")) if not file.stem.startswith("_")]
     return [
-        f"## {name}.{module}\n\n::: {name}.{module}\n    options:\n      heading_level: 3\n      show_root_heading: false\n"
+        f"## {name}.{module}\n\n::: {name}.{module}\n    options:\n      heading_level: 3\n"
         for module in names
     ]
 

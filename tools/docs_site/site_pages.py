@@ -33,8 +33,10 @@ PLAY_MARK = "<!-- the page -->"
 WITH_PLAY = """\
 <figure class="play" markdown="1">
 [![The character on random boxes, its plan as a ghost](pictures/page_boxes.png)](play/index.html)
-<figcaption markdown="1">[Open it](play/index.html){ .md-button .md-button--primary }
-Shape the ground, click a goal. The models and MuJoCo run in your browser (23 MB); nothing is sent.</figcaption>
+<figcaption>
+<a class="md-button md-button--primary" href="play/index.html">Open it</a>
+<span>Shape the ground, click a goal. Models and physics run in your browser (SIZE MB); nothing is sent.</span>
+</figcaption>
 </figure>"""
 WITHOUT_PLAY = """\
 ![The character on random boxes, its plan as a ghost](pictures/page_boxes.png)
@@ -65,7 +67,7 @@ def with_folders(nav: list[Any], texts: dict[str, str]) -> list[Any]:
             if value == "tutorials/*":
                 pages.sort()
             pages.sort(key=lambda page: not page.endswith("/index.md"))
-            value = [page if page.endswith("/index.md") else {title_of(texts[page]): page} for page in pages]
+            value = [page if page.endswith("/index.md") else {title_of(texts[page]).removeprefix("Commands: "): page} for page in pages]
         if name is None and isinstance(value, list):
             filled += value
         else:
@@ -99,7 +101,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Links out of docs/ become links to the pages made of those files; the front gets the page of `parc web`."""
     if page.file.src_uri == "index.md":
         assert PLAY_MARK in markdown
-        markdown = markdown.replace(PLAY_MARK, WITH_PLAY if has_play() else WITHOUT_PLAY)
+        size = sum(file.stat().st_size for file in PLAY.rglob("*") if file.is_file()) / 1e6
+        markdown = markdown.replace(PLAY_MARK, WITH_PLAY.replace("SIZE", f"{size:.0f}") if has_play() else WITHOUT_PLAY)
     up = "../" * page.file.src_uri.count("/")
     return re.sub(r"(?<!!)\[([^\[\]]*)\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)", lambda m: inside(m, up, config), markdown)
 
