@@ -33,10 +33,7 @@ def room_page(room: Path) -> str:
 def modules_of(room: Path, name: str) -> list[str]:
     """All modules of a folder."""
     names = [file.stem for file in sorted(room.glob("*.py")) if not file.stem.startswith("_")]
-    return [
-        f"## {name}.{module}\n\n::: {name}.{module}\n    options:\n      heading_level: 3\n"
-        for module in names
-    ]
+    return [f"## {name}.{module}\n\n::: {name}.{module}\n    options:\n      heading_level: 3\n" for module in names]
 
 
 def sign_of(room: Path) -> str:

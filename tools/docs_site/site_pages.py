@@ -67,7 +67,9 @@ def with_folders(nav: list[Any], texts: dict[str, str]) -> list[Any]:
             if value == "tutorials/*":
                 pages.sort()
             pages.sort(key=lambda page: not page.endswith("/index.md"))
-            value = [page if page.endswith("/index.md") else {title_of(texts[page]).removeprefix("Commands: "): page} for page in pages]
+            value = [
+                page if page.endswith("/index.md") else {title_of(texts[page]).removeprefix("Commands: "): page} for page in pages
+            ]
         if name is None and isinstance(value, list):
             filled += value
         else:
