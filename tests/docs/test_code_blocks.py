@@ -1,7 +1,7 @@
 """The Python in the documentation runs as it stands.
 
-Blocks of a page run one after the other in an empty folder that has the files which pages speak of. A block that takes longer, or is
-a fragment, has a comment before it, `<!-- not run: REASON -->`: of such a block only the imports run.
+Blocks of a page run one after the other in a folder with the file that pages speak of. A block that takes longer or is a fragment
+has a comment before it, `<!-- not run: REASON -->`: of such a block only the imports run.
 """
 
 import ast
@@ -17,7 +17,10 @@ from parc.models import shipped_motions
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"(?:<!-- not run: (?P<reason>[^>]+) -->\n+)?^(?P<indent> *)```(?:python|py)\b.*\n(?P<code>(?:.*\n)*?)(?P=indent)```$", re.M)  # fmt: skip
+BLOCK = re.compile(
+    r"(?:<!-- not run: (?P<reason>[^>]+) -->\n+)?^(?P<indent> *)```(?:python|py)\b.*\n(?P<code>(?:.*\n)*?)(?P=indent)```$",
+    re.MULTILINE,
+)
 
 
 class Block(NamedTuple):

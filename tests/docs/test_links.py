@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LISTED = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
 FILES = {name for name in LISTED.stdout.splitlines() if (ROOT / name).exists()}
-PAGES = sorted(name for name in FILES if name.endswith(".md") and name.count("/") == 0 or re.fullmatch(r"docs/.+\.md", name))
+PAGES = sorted(name for name in FILES if (name.endswith(".md") and "/" not in name) or re.fullmatch(r"docs/.+\.md", name))
 
 
 def without_code(text: str) -> str:

@@ -26,7 +26,7 @@ def files() -> list[str]:
 
 def test_every_file_that_is_no_python_is_named_for_the_wheel() -> None:
     patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["parc"]
-    data = [name for name in files() if not name.endswith(".py")]
+    data = [name for name in files() if not name.endswith(".py") and not Path(name).name.startswith(".")]
     left = [name for name in data if not any(matches(pattern, name) for pattern in patterns)]
     assert not left, f"in no pattern of package-data: {left}"
     unused = [pattern for pattern in patterns if not any(matches(pattern, name) for name in data)]

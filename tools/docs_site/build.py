@@ -3,8 +3,8 @@
     python tools/docs_site/build.py                 into out/docs, with the page of `parc web` under play/
     python tools/docs_site/build.py --no-play       without it: no npm is asked for, nothing is fetched
 
-A page that is in out/play and newer than all of src/parc is taken as it is. It needs Node.js, npm and the extra [onnx]. Where one of them is missing, or npm cannot fetch its packages, the site is built
-without the page and this program says so.
+A page that is in out/play and newer than all of src/parc is taken as it is. It needs Node.js, npm and the extra [onnx]; where one
+of them is missing, or npm cannot fetch its packages, the site is built without the page and this program says so.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The reference of the commands: a page for each group of `parc --help`, from the tables that the commands themselves are read by."""
+"""The reference of the commands: a page for each group of `parc --help`, from the tables that commands are read by."""
 
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""The reference of the package: a page for each room, which mkdocstrings fills from signatures and docstrings without importing it."""
+"""The reference of the package: a page for each room, which mkdocstrings fills from the source without importing it."""
 
 import ast
 from pathlib import Path

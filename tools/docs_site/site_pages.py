@@ -1,7 +1,7 @@
 """Hook of mkdocs: pages of the documentation site that are made when it is built.
 
-Made are the reference of the commands (from their own tables), the reference of the package (by mkdocstrings), the examples, and copies
-of the texts in the root. The folder of `parc web` (PLAY) becomes play/, if it was built before. Nothing of this is committed.
+Made are the reference of the commands (from their own tables), that of the package (by mkdocstrings), the examples, and copies of
+the texts in the root. The folder of `parc web` (PLAY) becomes play/, if it was built before. Nothing of this is committed.
 """
 
 import os
@@ -135,8 +135,10 @@ def from_root(source: str) -> str:
 def examples_page() -> str:
     """The numbered scripts of examples/, each with its text."""
     parts = ["# Examples\n\nThe numbered scripts of the folder `examples/`, one stage each. All of them run as tests.\n"]
-    for script in sorted((ROOT / "examples").glob("[0-9]*.py")):
-        parts.append(f"## {script.name} {{#{script.stem}}}\n\n```python\n{script.read_text().rstrip()}\n```\n")
+    parts += [
+        f"## {script.name} {{#{script.stem}}}\n\n```python\n{script.read_text().rstrip()}\n```\n"
+        for script in sorted((ROOT / "examples").glob("[0-9]*.py"))
+    ]
     return "\n".join(parts)
 
 
