@@ -14,6 +14,7 @@ studio and page need playwright and Chromium. concepts.svg is drawn by hand.
 """
 
 import argparse
+import shlex
 import shutil
 import subprocess
 import sys
@@ -52,11 +53,10 @@ def navigation(folder: Path) -> None:
 def traverse(folder: Path) -> None:
     """Two seconds before the wall to the walk on top of it."""
     with TemporaryDirectory() as work:
-        suite = "--set first --families boxes --terrains 50 --shard 27 --shards 50 --threads 1".split()
-        parc("evaluate", "traverse", "-o", f"{work}/crossed.jsonl", "--keep", f"{work}/kept", *suite)
+        suite = "--set first --families boxes --terrains 50 --shard 27 --shards 50 --threads 1"
+        parc(f"evaluate traverse {suite}", "-o", f"{work}/crossed.jsonl", "--keep", f"{work}/kept")
         (motion,) = Path(work, "kept").rglob("*.motion")
-        times = "--kind strip --start-time 2.6 --stop-time 8 --columns 6".split()
-        parc("picture", str(motion), "-o", str(folder / "traverse.png"), *times)
+        parc(f"picture '{motion}' --kind strip --start-time 2.6 --stop-time 8 --columns 6", "-o", str(folder / "traverse.png"))
 
 
 def page(folder: Path) -> None:
@@ -152,9 +152,9 @@ def until(what: Callable[[], object], seconds: float) -> None:
         time.sleep(0.05)
 
 
-def parc(*words: str) -> None:
-    """A command of parc."""
-    subprocess.run([sys.executable, "-m", "parc", *words], check=True)
+def parc(line: str, *words: str) -> None:
+    """A command of parc; `words` are taken as they are."""
+    subprocess.run([sys.executable, "-m", "parc", *shlex.split(line), *words], check=True)
 
 
 KINDS = {"navigation": navigation, "traverse": traverse, "studio": studio, "page": page}
