@@ -6,7 +6,7 @@
 | kind       | makes            | by                                                                              |
 |------------|------------------|---------------------------------------------------------------------------------|
 | navigation | navigation.png   | parc.render, of a terrain of random boxes                                       |
-| traverse   | traverse.png     | parc evaluate traverse, terrain 27 of the first set's boxes, then parc picture  |
+| traverse   | traverse.png     | parc evaluate traverse, terrain 27 of the first set's boxes; the highest climb  |
 | studio     | studio_*.png     | a studio, Chromium, and the clips and models in the box                         |
 | page       | page_*.png       | parc web and tools/try_page.py; needs npm                                       |
 
@@ -29,10 +29,10 @@ import numpy as np
 import torch
 
 from parc.character import humanoid
-from parc.dataset import Dataset, save_clip
+from parc.dataset import Dataset, load_clip, save_clip
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.path import NavigationGraph, plan_random_path
-from parc.render import draw_navigation
+from parc.render import draw_navigation, filmstrip
 from parc.terrain import RandomBoxes, random_boxes
 
 ROOT = Path(__file__).parents[1]
@@ -51,12 +51,19 @@ def navigation(folder: Path) -> None:
 
 
 def traverse(folder: Path) -> None:
-    """Two seconds before the wall to the walk on top of it."""
+    """The highest climb of a crossing, with two seconds before it and on top of it."""
     with TemporaryDirectory() as work:
-        suite = "--set first --families boxes --terrains 50 --shard 27 --shards 50 --threads 1"
+        suite = "--set first --families boxes --terrains 50 --shard 27 --shards 50 --threads 1 --method.seconds 900"
         parc(f"evaluate traverse {suite}", "-o", f"{work}/crossed.jsonl", "--keep", f"{work}/kept")
         (motion,) = Path(work, "kept").rglob("*.motion")
-        parc(f"picture '{motion}' --kind strip --start-time 2.6 --stop-time 8 --columns 6", "-o", str(folder / "traverse.png"))
+        clip = load_clip(motion, humanoid())
+    fps, height = clip.motion.fps, clip.motion.root_pos[:, 2]
+    rise = height[round(1.5 * fps) :] - height[: -round(1.5 * fps)]
+    if rise.max() < 1:
+        raise SystemExit(f"the crossing of boxes 27 holds no climb (it rises by {rise.max():.2f} m at most)")
+    start = max(float(rise.argmax()) / fps - 2, 0.0)
+    stop = min(start + 5.4, (len(height) - 1) / fps)
+    filmstrip(clip, humanoid(), columns=6, rows=2, start=start, stop=stop).save(folder / "traverse.png")
 
 
 def page(folder: Path) -> None:

@@ -32,11 +32,16 @@ def main() -> int:
         "NO_MKDOCS_2_WARNING": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])),
     }
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(ROOT / "mkdocs.yml")]
-    code = subprocess.run([*build, "--site-dir", str(given.out.resolve())], env=environment, check=False).returncode
-    if code == 0:
-        print(f"the site is in {given.out / 'index.html'}" + (f", without the page of `parc web`: {missing}" if missing else ""))
-    return code
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(ROOT / "mkdocs.yml")]
+    # Not with --quiet: mkdocs counts only the warnings that it tells.
+    done = subprocess.run(
+        [*build, "--site-dir", str(given.out.resolve())], env=environment, stderr=subprocess.PIPE, text=True, check=False
+    )
+    print("".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("INFO")), end="", file=sys.stderr)
+    if done.returncode == 0:
+        print(f"the site is in {given.out}" + (f", without the page of `parc web`: {missing}" if missing else ""))
+        print(f"to read it: {Path(sys.executable).name} -m http.server -b 127.0.0.1 -d {given.out}")
+    return done.returncode
 
 
 def build_play() -> str:
