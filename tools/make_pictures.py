@@ -7,6 +7,7 @@
 |------------|------------------|---------------------------------------------------------------------------------|
 | navigation | navigation.png   | parc.render, of a terrain of random boxes                                       |
 | traverse   | traverse.png     | parc evaluate traverse, terrain 27 of the first set's boxes; the highest climb  |
+| loop       | loop.svg         | parc loop --preset quick, then parc status --figure                              |
 | studio     | studio_*.png     | a studio, Chromium, and the clips and models in the box                         |
 | page       | page_*.png       | parc web and tools/try_page.py; needs npm                                       |
 
@@ -64,6 +65,13 @@ def traverse(folder: Path) -> None:
     start = max(float(rise.argmax()) / fps - 2, 0.0)
     stop = min(start + 5.4, (len(height) - 1) / fps)
     filmstrip(clip, humanoid(), columns=6, rows=2, start=start, stop=stop).save(folder / "traverse.png")
+
+
+def loop(folder: Path) -> None:
+    """The stages of one iteration and what each made."""
+    with TemporaryDirectory() as work:
+        parc("loop", f"{work}/run", "--preset", "quick")
+        parc("status", f"{work}/run", "--figure", str(folder / "loop.svg"))
 
 
 def page(folder: Path) -> None:
@@ -164,7 +172,7 @@ def parc(line: str, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "parc", *shlex.split(line), *words], check=True)
 
 
-KINDS = {"navigation": navigation, "traverse": traverse, "studio": studio, "page": page}
+KINDS = {"navigation": navigation, "traverse": traverse, "loop": loop, "studio": studio, "page": page}
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """The Python in the documentation runs as it stands.
 
 Blocks of a page run one after the other in a folder with the file that pages speak of. A block that takes longer or is a fragment
-has a comment before it, `<!-- not run: REASON -->`: of such a block only the imports run.
+has a comment before it, `<!-- test: only read, REASON -->`: of such a block only the imports run.
+Tutorials have tests of their own.
 """
 
 import ast
@@ -16,9 +17,9 @@ from parc.dataset import Dataset, save_clip
 from parc.models import shipped_motions
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
-    r"(?:<!-- not run: (?P<reason>[^>]+) -->\n+)?^(?P<indent> *)```(?:python|py)\b.*\n(?P<code>(?:.*\n)*?)(?P=indent)```$",
+    r"(?:<!-- test: only read, (?P<reason>[^>]+) -->\n+)?^(?P<indent> *)```(?:python|py)\b.*\n(?P<code>(?:.*\n)*?)(?P=indent)```$",
     re.MULTILINE,
 )
 
@@ -70,6 +71,6 @@ def test_a_block_that_does_not_run_is_seen(tmp_path: Path) -> None:
     assert [block.line for block in blocks(page.format(""))] == [4, 8]
     with pytest.raises(AssertionError):
         run(tmp_path / "page.md", page.format(""))
-    run(tmp_path / "page.md", page.format("<!-- not run: it is wrong -->\n"))
+    run(tmp_path / "page.md", page.format("<!-- test: only read, it is wrong -->\n"))
     with pytest.raises(ImportError):
-        run(tmp_path / "page.md", "<!-- not run: long -->\n```python\nfrom parc.terrain import Nowhere\n```\n")
+        run(tmp_path / "page.md", "<!-- test: only read, long -->\n```python\nfrom parc.terrain import Nowhere\n```\n")
