@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,10 @@ class Command(ABC):
     def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
         """Fields whose default is another with this `--preset` and `--device`."""
         return {}
+
+    def with_named(self, places: frozenset[str]) -> Self:
+        """The command, told which options were typed, by the fields that lead to them, as settings.ppo.gamma."""
+        return self
 
     @abstractmethod
     def run(self) -> dict[str, Any]:

@@ -12,7 +12,9 @@ symmetric by construction.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+import tyro
 
 from parc.correct.correct_motions import OptimiseSettings
 from parc.correct.synthesise_clips import SynthesisSettings
@@ -59,15 +61,15 @@ class SynthesisPlan:
     """wanted; units are made until there are as many"""
     most_units: int = 1000
     """units after which it is given up"""
-    settings: SynthesisSettings = field(default_factory=SynthesisSettings)
+    settings: Annotated[SynthesisSettings, tyro.conf.arg(name="")] = field(default_factory=SynthesisSettings)
 
 
 @dataclass(frozen=True)
 class TrackerPlan:
     """How an iteration trains its tracker."""
 
-    settings: TrackerSettings = field(default_factory=TrackerSettings)
-    training: TrainingPlan = field(default_factory=TrainingPlan)
+    settings: Annotated[TrackerSettings, tyro.conf.arg(name="")] = field(default_factory=TrackerSettings)
+    training: Annotated[TrainingPlan, tyro.conf.arg(name="")] = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
     """share of a synthesised motion that the policy before must follow for the new one to train on it; 0: it trains on all"""
 
@@ -102,7 +104,7 @@ class IterationPlan:
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
     record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
-    expected: Expected = field(default_factory=Expected)
+    expected: tyro.conf.Suppress[Expected] = field(default_factory=Expected)
 
     @classmethod
     def paper(cls, clips: int, ground: Literal["boxes", "course"]) -> "IterationPlan":
@@ -177,6 +179,8 @@ class LoopSettings:
     """share of the preset's work that was asked for (`parc.loop.time_budget`)"""
     minutes: float | None = None
     """about how long an iteration was asked to take (`parc.loop.time_budget`)"""
+    options: dict[str, Any] = field(default_factory=dict)
+    """settings of stages that were asked for, by place (`parc.loop.stage_options`)"""
     torch_threads: int = 0
     """of torch on the CPU, part of what makes a run repeatable; 0: as they are"""
 
