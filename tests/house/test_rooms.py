@@ -10,8 +10,6 @@ import pytest
 SRC = Path(__file__).parents[2] / "src" / "parc"
 FLAT = 21
 """modules in a room; `cli`, one file a command, and `models`, which hold data, are not rooms to read through"""
-WITHOUT_A_SENTENCE = 65
-"""public classes and functions without a docstring; lower it when you write some, never raise it"""
 
 Public = ast.ClassDef | ast.FunctionDef
 
@@ -65,9 +63,8 @@ def test_rooms_are_small_enough_to_be_read_through() -> None:
     assert not crowded, crowded
 
 
-def test_ever_more_of_what_is_public_has_a_sentence() -> None:
-    missing = without_sentence(SRC)
-    assert len(missing) <= WITHOUT_A_SENTENCE, f"{len(missing)} have none; the last ones: {missing[-5:]}"
+def test_what_is_public_has_a_sentence() -> None:
+    assert not without_sentence(SRC), without_sentence(SRC)
 
 
 @pytest.fixture

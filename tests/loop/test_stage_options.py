@@ -76,7 +76,10 @@ def test_what_cannot_be_asked_for_is_refused(words: str, told: str) -> None:
 
 
 def test_the_network_of_a_model_that_is_trained_on_is_its_own() -> None:
-    for words, told in (("--generator.generator.encoding exp", "generator.generator"), ("--tracker.policy.std .1", "tracker.policy.std")):
+    for words, told in (
+        ("--generator.generator.encoding exp", "generator.generator"),
+        ("--tracker.policy.std .1", "tracker.policy.std"),
+    ):
         with pytest.raises(SettingsError, match=f"--{told}.*is not free"):
             prepare(settings_of(f"--preset quick {words}"), RunSources(), humanoid())
 

@@ -79,7 +79,7 @@ def _check_options(settings: LoopSettings, model: Path, places: tuple[str, ...])
     """That nothing was asked for which a model decides."""
     if asked := [place for place in settings.options if place.startswith(places)]:
         raise SettingsError(
-            f"{', '.join(map(flag_of, asked))} is not free: {model} is trained on, which has its own (--shipped False: from nothing)"
+            f"{', '.join(map(flag_of, asked))} is not free: {model} has its own and is trained on (--shipped False: from nothing)"
         )
 
 

@@ -35,7 +35,7 @@ def with_options(settings: LoopSettings, options: Mapping[str, Any]) -> LoopSett
     vary = {place: value for place, value in options.items() if place.startswith("vary.")}
     rest = {place: value for place, value in options.items() if place not in start and place not in vary}
     if vary and settings.variations is None:
-        raise SettingsError(f"{flag_of(next(iter(vary)))} says how to vary, but nothing is varied; expected --variations 1 or more")
+        raise SettingsError(f"{flag_of(next(iter(vary)))} varies clips, and none are varied; expected --variations 1 or more")
     shared = {place: value for place, value in rest.items() if place.split(".")[0] in _VARIATION}
     begun = {place.removeprefix("start."): value for place, value in start.items()}
     return replace(
