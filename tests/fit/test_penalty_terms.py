@@ -9,7 +9,7 @@ from parc.character import Character, forward_kinematics
 from parc.character.self_distance import self_depth
 from parc.dataset.clip import Clip
 from parc.fit import penalty_terms
-from parc.fit.watched_depth import SelfDepth, TerrainDepth, SelfDepthByPair
+from parc.fit.watched_depth import SelfDepth, SelfDepthByPair, TerrainDepth
 from parc.metrics.clip_batch import ClipBatch
 
 

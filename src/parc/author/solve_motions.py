@@ -25,7 +25,7 @@ from parc.fit.contact_mechanics import Effort, MechanicsSettings
 from parc.fit.held_parts import SIDES, part_bodies, part_points
 from parc.fit.penalty_terms import bone_directions, frame_mean, held_apart, second_difference
 from parc.fit.unknowns import Unknowns, pad
-from parc.fit.watched_depth import TerrainDepth, SelfDepthByPair
+from parc.fit.watched_depth import SelfDepthByPair, TerrainDepth
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.motion.motion import Motion
 

@@ -16,6 +16,7 @@ from parc.correct.select_candidates import SelectSettings
 from parc.dataset.clip_reading import read_clips
 from parc.errors import DatasetError, SettingsError
 from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator, check_models, dataset_figures, describe
+from parc.evaluate.evaluation_result import EvaluationResult
 from parc.evaluate.generator_measurement import GeneratorTest
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest, find_contenders
 from parc.evaluate.terrain_families import Family
@@ -120,21 +121,23 @@ class Evaluate(_Evaluation):
 
     def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         data, source = _clips(self.dataset, character), self.dataset
-        result = describe(models, evaluator)
-        result["generators"] = [evaluator.generator_row(c) for c in models.generators]
-        result["trackers"] = [evaluator.tracker_row(c) for c in models.trackers if c.generator is not None]
+        generators = [evaluator.generator_row(c) for c in models.generators]
+        trackers = [evaluator.tracker_row(c) for c in models.trackers if c.generator is not None]
+        on_dataset = likeness = None
         if source is not None:
-            result["on_dataset"] = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in models.trackers]}
+            on_dataset = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in models.trackers]}
         if source is None and models.start is not None:
             data, source = _clips(models.start, character), models.start
         if source is not None:
             rows = [evaluator.likeness_row(c, source, data) for c in models.generators]
-            result["likeness"] = {"data": source.name, "clips": len(data), "rows": rows}
-        if self.blending:
-            result["blending"] = {"label": models.final.label, "rows": evaluator.blending_rows(models.final)}
-        result["datasets"] = dataset_figures(models, character)
+            likeness = {"data": source.name, "clips": len(data), "rows": rows}
+        blending = {"label": models.final.label, "rows": evaluator.blending_rows(models.final)} if self.blending else None
+        result = EvaluationResult(
+            **vars(describe(models, evaluator)), generators=generators, trackers=trackers, on_dataset=on_dataset,
+            likeness=likeness, blending=blending, datasets=dataset_figures(models, character),
+        )  # fmt: skip
         page = write_evaluation(out, result, models, evaluator, character)
-        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result)}
+        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result.to_json())}
 
     def show(self, result: dict[str, Any]) -> None:
         print(_set_line(result))
