@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[2] / "src" / "parc"
+from .conftest import SRC, tree_of
+
 FLAT = 21
 """modules in a room; `cli`, one file a command, and `models`, which hold data, are not rooms to read through"""
 
@@ -16,7 +17,7 @@ Public = ast.ClassDef | ast.FunctionDef
 
 def public(file: Path) -> Iterator[Public]:
     """Classes and functions of a module that others may use."""
-    for node in ast.parse(file.read_text()).body:
+    for node in tree_of(file).body:
         if isinstance(node, Public) and not node.name.startswith("_"):
             yield node
 
@@ -40,7 +41,7 @@ def without_sign(root: Path) -> list[str]:
     return [
         str(folder.relative_to(root))
         for folder, sign in sorted(signs.items())
-        if not sign.is_file() or not ast.get_docstring(ast.parse(sign.read_text()))
+        if not sign.is_file() or not ast.get_docstring(tree_of(sign))
     ]
 
 

@@ -137,7 +137,7 @@ class Evaluate(_Evaluation):
             likeness=likeness, blending=blending, datasets=dataset_figures(models, character),
         )  # fmt: skip
         page = write_evaluation(out, result, models, evaluator, character)
-        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result.to_json())}
+        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result.tables())}
 
     def show(self, result: dict[str, Any]) -> None:
         print(_set_line(result))

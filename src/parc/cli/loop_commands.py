@@ -194,7 +194,8 @@ class Loop(Command):
 
     def _stage_options(self) -> dict[str, Any]:
         """Settings of stages that were typed, or are others than the preset's."""
-        usual, found = self.of_preset(str(self.preset), self.device), {}
+        usual = self.of_preset(str(self.preset), self.device)
+        found: dict[str, Any] = {}
         for name, above in (("stages", ""), ("start", "start."), ("vary", "vary.")):
             typed = {place.removeprefix(f"{name}.") for place in self.named if place.startswith(f"{name}.")}
             found |= {above + place: value for place, value in asked_for(getattr(self, name), usual[name], typed).items()}

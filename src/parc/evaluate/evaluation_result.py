@@ -43,10 +43,13 @@ class EvaluationResult(EvaluationHead):
     datasets: list[Numbers]
     """where the clips of each data set go"""
 
+    def tables(self) -> Numbers:
+        """By name; those that were not made are left out."""
+        return {name: value for name, value in to_json(self).items() if value is not None}
+
     def to_json(self) -> Numbers:
-        """Plain values; tables that were not made are left out, and so is what differs from one afternoon to the next."""
-        found = {name: value for name, value in to_json(self).items() if value is not None}
-        return tidy(without(found, "took"), DIGITS)
+        """For the file: without what differs from one afternoon to the next, and with as many digits as are the same again."""
+        return tidy(without(self.tables(), "took"), DIGITS)
 
     @classmethod
     def from_json(cls, values: Any) -> "EvaluationResult":
