@@ -355,21 +355,3 @@ def _recording(shortest: float, cut: float, clips_per_unit: int, accept: Recordi
     )
 
 
-__all__ = [
-    "PRESETS",
-    "AdmissionLimits",
-    "Expected",
-    "GuardSettings",
-    "IterationPlan",
-    "LoopSettings",
-    "StartSettings",
-    "SynthesisPlan",
-    "TrackerPlan",
-    "VariationPlan",
-    "gpu",
-    "paper",
-    "preset",
-    "quick",
-    "scratch",
-    "tiny",
-]  # fmt: skip
