@@ -42,7 +42,9 @@ def test_an_option_holds_in_every_iteration_even_if_the_first_has_it_anyway() ->
     assert [plan.synthesis.settings.ground for plan in asked.plans] == 3 * ["boxes"]
     for plan, usual in zip(asked.plans, PRESETS["gpu"]().plans, strict=True):
         ppo = replace(usual.tracker.settings.ppo, gamma=0.97)
-        assert plan.tracker == replace(usual.tracker, settings=replace(usual.tracker.settings, ppo=ppo))
+        assert plan.tracker.continued is not None and usual.tracker.continued is not None
+        continued = replace(usual.tracker.continued, gamma=0.97)
+        assert plan.tracker == replace(usual.tracker, settings=replace(usual.tracker.settings, ppo=ppo), continued=continued)
         assert plan.record == replace(usual.record, margin=3.0) and plan.generator == usual.generator
 
 

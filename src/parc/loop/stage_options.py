@@ -18,6 +18,7 @@ from parc.run.dataclass_json import from_json, to_json
 T = TypeVar("T")
 _VARIATION = {field.name for field in fields(VariationPlan)}
 _SEEDS = ("generator.seed", "tracker.training.seed")
+_PPO, _CONTINUED = "tracker.settings.ppo.", "tracker.continued."
 _GIVEN = object()
 
 
@@ -57,6 +58,9 @@ def _changed(settings: T, options: Mapping[str, Any], name: str) -> T:
     if not options:
         return settings
     values = to_json(settings)
+    if (values.get("tracker") or {}).get("continued") is not None:  # the PPO of a training that goes on
+        same = {place.replace(_PPO, _CONTINUED): value for place, value in options.items() if place.startswith(_PPO)}
+        options = same | dict(options)
     for place, value in options.items():
         *groups, last = place.split(".")
         at: Any = values
