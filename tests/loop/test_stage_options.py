@@ -77,6 +77,12 @@ def test_what_cannot_be_asked_for_is_refused(words: str, told: str) -> None:
         settings_of(f"--preset tiny {words}")
 
 
+def test_a_place_that_is_not_there_is_told() -> None:
+    for place in ("nothing", "guard.quality.foot_skate", "record.margin.left"):
+        with pytest.raises(SettingsError, match=rf"there is no --{place.replace('_', '-')} with the preset 'paper'"):
+            with_options(PRESETS["paper"](), {place: 1.0})
+
+
 def test_the_network_of_a_model_that_is_trained_on_is_its_own() -> None:
     for words, told in (
         ("--generator.generator.encoding exp", "generator.generator"),

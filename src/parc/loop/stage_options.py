@@ -67,7 +67,7 @@ def _changed(settings: T, options: Mapping[str, Any], name: str) -> T:
         for group in groups:
             at = at.get(group) if isinstance(at, dict) else None
         if not isinstance(at, dict) or last not in at:
-            raise SettingsError(f"there is no {flag_of(place)} with the preset '{name}', which has no such {groups[-1]}")
+            raise SettingsError(f"there is no {flag_of(place)} with the preset '{name}', which has no such setting")
         at[last] = value
     return from_json(type(settings), values)
 

@@ -98,9 +98,9 @@ def save_clip(
     suffix = path.suffix.lower()
     if suffix == ".motion":
         data = write_native(clip)
-    elif suffix in _WRITERS and character is None:
-        raise FormatError(f"writing {suffix} needs the character, for its bones")
     elif suffix in _WRITERS:
+        if character is None:
+            raise FormatError(f"writing {suffix} needs the character, for its bones")
         data = _WRITERS[suffix](clip, character, unit, skin)
     elif layout == "parc":
         data = write_parc(clip)
