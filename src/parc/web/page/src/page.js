@@ -255,11 +255,12 @@ class Page {
   async licences() {
     const list = element("licence-list");
     const entries = JSON.parse(new TextDecoder().decode(await readAsset(new URL("licences.json", base))));
-    for (const { name, version, licence, text } of entries) {
+    for (const { name, version, licence, text, inside } of entries) {
       const details = document.createElement("details");
       const summary = document.createElement("summary");
       const told = document.createElement("span");
-      summary.textContent = `${name} ${version}`;
+      summary.textContent = inside ? `${name}, in ${inside}` : `${name} ${version}`;
+      details.classList.toggle("inside", Boolean(inside));
       told.textContent = licence;
       summary.append(told);
       const pre = document.createElement("pre");
