@@ -1,4 +1,4 @@
-"""The page's physics against the library's, under both contracts: MuJoCo 3.14 in WebAssembly (in Node), native MuJoCo 4 in Python.
+"""The page's physics against the library's, under both contracts: MuJoCo 3.14 in WebAssembly (in Node), MuJoCo 4 in Python.
 
 Motors are driven far beyond what a policy asks for, so that limits saturate, ball joints come to their stops and bodies hit
 each other and the ground: what a contract says of these must be in what the page is given.
