@@ -142,8 +142,15 @@ def test_what_happened_is_saved_as_glb(visitor, tmp_path: Path) -> None:
 def test_licences_of_what_is_bundled_are_in_the_page(visitor) -> None:
     visitor.press("Licences")
     text = visitor.tab.locator("#licence-list").inner_text()
-    for name in ("@mujoco/mujoco 3.14.0", "onnxruntime-web", "three", "parc"):
+    for name in (
+        "@mujoco/mujoco 3.14.0",
+        "Qhull, in @mujoco/mujoco",
+        "onnxruntime-web",
+        "Protocol Buffers, in onnx",
+        "three",
+        "parc",
+    ):
         assert name in text
-    visitor.tab.locator("#licence-list summary", has_text="mujoco").click()
+    visitor.tab.locator("#licence-list summary", has_text="@mujoco/mujoco 3.14.0").first.click()
     assert "Apache License" in visitor.tab.locator("#licence-list details[open] pre").inner_text()
     visitor.tab.keyboard.press("Escape")
