@@ -68,12 +68,9 @@ class Visitor:
         self.ask("parc.setGround(it)", told | {"heading": heading})
 
     def screen(self, x: float, y: float) -> np.ndarray:
-        """Where a place of the ground is in the tab, pixels, once the camera stands where it looks from."""
-        frames = "parc.page.view.renderer.info.render.frame"
-        self.ask("(parc.page.drawUntil = Infinity)")
-        self.wait(f"{frames} >= it", self.ask(frames) + 3)
-        self.ask("(parc.page.drawUntil = 0)")
-        return self.corner + self.ask("parc.screen(it[0], it[1])", [x, y])
+        """Where a place of the ground is in the tab, pixels, with the camera where it comes to rest."""
+        script = "parc.page.view.draw(10); done(parc.screen(it[0], it[1]));"
+        return self.corner + self.ask(f"new Promise((done) => requestAnimationFrame(() => {{ {script} }}))", [x, y])
 
     def click_ground(self, x: float, y: float) -> None:
         """With the mouse; the way to there is shown."""
