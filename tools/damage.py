@@ -66,7 +66,7 @@ def kill_loop(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
         for k in range(_SERIES):
             before = _stages(run)
             if not _kill([*PARC, *loop_command(run, asked)], moments.uniform(0.0, 0.3 + 0.15 * k) * usual, run / "lock"):
-                continue
+                break  # it had ended
             done = _stages(run)
             assert all(done.get(name) == entry for name, entry in before.items()), f"{run}: a stage that was done is done again"
             assert not run.exists() or not (run / "ledger.json").exists() or not verify(run).faults, verify(run).faults
