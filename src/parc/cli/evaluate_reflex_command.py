@@ -1,13 +1,12 @@
 """`parc evaluate reflex`: the share of a set's terrains that is crossed without rehearsal, and what it takes to prevent it."""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import number, use_threads
+from parc.cli.base_command import number, tell, use_threads
 from parc.cli.set_options import SetOptions
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ class EvaluateReflex(SetOptions):
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
             cases = [traverse_case(self.set, f, i) for f in choice.families for i in range(self.terrains)]
             keeps = self.save_motions is not None
-            evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, _tell, workers)
+            evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, tell, workers)
             noted["crossings"] = [evaluator.row(test) for test in tests]
         self._save(evaluator, tests)
         result = {"test_set": choice.facts(self.terrains), "shard": [self.shard, self.shards], "crossings": noted["crossings"]}
@@ -146,7 +145,3 @@ class EvaluateReflex(SetOptions):
             for measure, classes in row["by_difficulty"].items():
                 words = [f"{c['from']:g}-{c['to']:g} m {c['success']:.3f} ({c['runs']})" for c in classes]
                 print(f"by {measure:<6} " + "   ".join(words))
-
-
-def _tell(what: str) -> None:
-    print(what, file=sys.stderr)
