@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from parc.character import humanoid
 from parc.dataset import Clip, Dataset, DatasetWriter
+from parc.run.checkpoint import save_checkpoint
 from parc.terrain.terrain import Terrain
 from parc.terrain.terrain_file import save_terrain
 
@@ -66,18 +68,21 @@ def test_a_large_shard_is_read_clip_by_clip(
     assert all(same(a, b) for a, b in zip(Dataset.open(tmp_path / "set"), clips, strict=True))
 
 
-_TERRAIN_READER = """
+_MAPPED_READER = """
 import os, sys
+from parc.run.checkpoint import load_checkpoint
 from parc.terrain.terrain_file import load_terrain
 
-terrain = load_terrain(sys.argv[1])
-os.truncate(sys.argv[1], 0)
-print(float(terrain.heights.sum()))
+terrain, weights = load_terrain(sys.argv[1]), load_checkpoint(sys.argv[2])[0]["weights"]
+for file in sys.argv[1:]:
+    os.truncate(file, 0)
+print(float(terrain.heights.sum()), float(weights.sum()))
 """
 
 
 def test_a_terrain_and_a_model_are_not_mapped_once_they_are_read(tmp_path: Path) -> None:
     save_terrain(Terrain.flat((60, 60), 1.0), tmp_path / "flat.terrain")
-    command = [sys.executable, "-c", _TERRAIN_READER, str(tmp_path / "flat.terrain")]
+    save_checkpoint(tmp_path / "model.safetensors", {"weights": torch.ones(5000)}, {})
+    command = [sys.executable, "-c", _MAPPED_READER, str(tmp_path / "flat.terrain"), str(tmp_path / "model.safetensors")]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0 and float(done.stdout) == 3600.0, (done.returncode, done.stderr)
+    assert done.returncode == 0 and done.stdout.split() == ["3600.0", "5000.0"], (done.returncode, done.stderr)
