@@ -12,6 +12,7 @@ from memory_curve import FLAT, MemoryCurve
 
 from parc.character import humanoid
 from parc.errors import ParcError
+from parc.run.free_memory import keep_memory_together
 
 _TABLE = 4
 """clips that stay open; each has a figure and a ground in the scene"""
@@ -30,6 +31,7 @@ def soak_studio(seconds: float, seed: int) -> dict[str, Any]:
     from parc.studio.studio_app import Studio, StudioSettings
 
     torch.set_num_threads(1)
+    keep_memory_together()  # as the command does
     character, numbers, curve = humanoid(), np.random.default_rng(seed), MemoryCurve()
     flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
