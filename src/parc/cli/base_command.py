@@ -13,6 +13,8 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from parc.errors import printable
+
 
 @dataclass(frozen=True, kw_only=True)
 class Command(ABC):
@@ -75,7 +77,21 @@ def use_threads(count: int) -> None:
 
 def log_to_stderr() -> None:
     """Show the messages of a long job, with the time of each."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PlainFormatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+class _PlainFormatter(logging.Formatter):
+    """Messages may name clips."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).split("\n")))
+
+
+def tell(what: str) -> None:
+    """A line on stderr now."""
+    print(printable(what), file=sys.stderr, flush=True)
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """`parc evaluate` and its parts: the paper's tables on a set of terrains."""
 
 import os
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.character import Character, humanoid
-from parc.cli.base_command import use_threads
+from parc.cli.base_command import tell, use_threads
 from parc.cli.set_options import SetOptions
 from parc.correct.select_candidates import SelectSettings
 from parc.dataset.clip_reading import read_clips
@@ -230,7 +229,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _tell(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+    tell(f"{time.strftime('%H:%M:%S')} {what}")
 
 
 def _clips(source: Path | None, character: "Character") -> list:

@@ -1,7 +1,6 @@
 """`parc evaluate reflex`: the share of a set's terrains that is crossed without rehearsal, and what it takes to prevent it."""
 
 import json
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,7 +8,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import number, use_threads
+from parc.cli.base_command import number, tell, use_threads
 from parc.cli.set_options import SetOptions
 from parc.dataset.convert.clip_files import save_clip
 from parc.errors import SettingsError
@@ -95,7 +94,7 @@ class EvaluateReflex(SetOptions):
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
             cases = [traverse_case(self.set, f, i, self.route) for f in choice.families for i in range(self.terrains)]
             keeps = self.save_motions is not None
-            evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, _tell, workers)
+            evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, tell, workers)
             noted["crossings"] = [evaluator.row(test) for test in tests]
         self._save(evaluator, tests)
         result = {"test_set": choice.facts(self.terrains), "shard": [self.shard, self.shards], "crossings": noted["crossings"]}
@@ -149,7 +148,3 @@ class EvaluateReflex(SetOptions):
             for measure, classes in row["by_difficulty"].items():
                 words = [f"{c['from']:g}-{c['to']:g} m {c['success']:.3f} ({c['runs']})" for c in classes]
                 print(f"by {measure:<6} " + "   ".join(words))
-
-
-def _tell(what: str) -> None:
-    print(what, file=sys.stderr)
