@@ -89,7 +89,7 @@ OLD_COMMANDS = {
     "logs": "`parc status RUN --tensorboard FOLDER` or --wandb PROJECT",
     "strips": "`parc picture CLIPS -o PAGE.html`",
 }
-"""what has another name since 0.1.0"""
+"""what has another name since 0.3.0"""
 
 OLD_OPTIONS = {
     ("", "--policy"): "--tracker",
@@ -116,4 +116,4 @@ OLD_OPTIONS = {
     ("live", "--period"): "--pilot.period",
     ("dataset", "--iterations"): "--solve.iterations or --vary.refine.fit.iterations",
 }
-"""(first word of a command or "" for any, option): its name since 0.1.0; names that only moved into a group need no row"""
+"""(first word of a command or "" for any, option): its name since 0.3.0; names that only moved into a group need no row"""
