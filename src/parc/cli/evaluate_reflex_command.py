@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import number, use_threads
+from parc.cli.base_command import number
 from parc.cli.set_options import SetOptions
+from parc.run.torch_threads import use_threads
 
 if TYPE_CHECKING:
     from parc.evaluate.crossing_evaluation import CrossingEvaluator
