@@ -36,14 +36,14 @@ class TrackedClip(NamedTuple):
     """what it was asked to do, over the same frames"""
     success: bool
     """followed to the end"""
-    diverged: bool
-    """the simulation broke"""
     seconds: float
     """s that were followed"""
     reference_seconds: float
     """s from the start to the reference's end"""
     joint_error: float
     """m, mean over frames and bodies, relative to the root"""
+    diverged: bool
+    """the simulation broke"""
     seconds_per_second: float
     """s simulated in a second of work"""
 
@@ -90,10 +90,10 @@ def track(
         simulated,
         replace(reference, motion=reference.motion.slice(first, stop)),
         bool(trace.reached_end[0]),
-        bool(trace.broken[0]),
         (len(motion) - 1) / runner.fps,
         steps / runner.fps,
         float(trace.mean_error[0]),
+        bool(trace.broken[0]),
         (len(running) - 1) / runner.fps / (running[-1] - running[0]),
     )
 

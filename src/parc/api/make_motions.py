@@ -76,6 +76,8 @@ def correct(
             on_progress(done, iterations, f"loss {loss:.3g}")
 
     (corrected,) = optimise([clip_of(clip, body)], body, settings, choose_device(device), tell)
+    if on_progress is not None:
+        on_progress(iterations, iterations)
     return corrected
 
 
