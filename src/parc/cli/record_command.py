@@ -10,6 +10,7 @@ from parc.api import record
 from parc.cli.base_command import Command, progress, show_workers, shown
 from parc.dataset import Dataset
 from parc.loop.stage_presets import StagePreset, stage_preset
+from parc.quality.measure_table import MEASURES
 from parc.record.record_clips import RecordSettings
 from parc.run.work_items import workers_at
 
@@ -78,7 +79,8 @@ class Record(Command):
         print(f"{result['minutes']:.1f} minutes, {100 * result['seconds_share']:.0f} % of the reference's time")
         for name in ("tpl", "tcl") if result["minutes"] else ():
             before, after = (result[f"{name}_{when}"] for when in ("before", "after"))
-            print(f"{name.upper()} {before:.4g} m before, {after:.4g} m after (mean over clips, same frames)")
+            unit = MEASURES[name].unit
+            print(f"{name.upper()} {before:.4g} before, {after:.4g} after ({unit}; mean over clips, same frames)")
         if result["minutes"]:
             before, after = (result[f"self_pen_frames_{when}"] for when in ("before", "after"))
             print(f"bodies in each other in {before:.1f} % of the frames before, {after:.1f} % after")
