@@ -33,7 +33,7 @@ class Demo(Command):
     """of the terrain, the way and the motion"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out/demo")
     """folder to write"""
-    seconds: float = 60.0
+    seconds: float = 300.0
     """of wall time after which the crossing is given up"""
     open: bool = field(default_factory=has_display)
     """open the page in a browser; the default where there is a display"""
