@@ -18,7 +18,8 @@ lint: .venv/ready
 	$(BIN)/mypy
 
 pictures: .venv/ready
-	$(BIN)/parc demo -o out/demo --pictures docs/pictures
+	$(BIN)/parc demo -o out/demo --no-open
+	$(BIN)/parc picture out/demo/crossed.motion -o docs/tutorials/pictures/python.jpg
 	$(BIN)/parc loop out/run --preset quick
 	$(BIN)/parc status out/run --figure docs/pictures/loop.svg
 
