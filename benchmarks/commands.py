@@ -10,7 +10,7 @@ import tyro
 
 from parc.cli.base_command import Command
 from parc.reflex.reflex_settings import ReflexTrainingSettings
-from parc.run.torch_threads import use_threads
+from parc.run.choose_device import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)

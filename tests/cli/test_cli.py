@@ -23,7 +23,7 @@ from parc.dataset.convert.native_format import write_native
 from parc.errors import SettingsError
 from parc.models import shipped_generator
 from parc.path.terrain_path import TerrainPath
-from parc.run.torch_threads import use_threads
+from parc.run.choose_device import use_threads
 from parc.terrain.terrain import Terrain
 
 

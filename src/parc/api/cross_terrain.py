@@ -24,9 +24,8 @@ from parc.plan import (
     plan_route,
 )
 from parc.plan import traverse as traverse_path
-from parc.run.choose_device import choose_device
+from parc.run.choose_device import choose_device, within_threads
 from parc.run.on_progress import OnProgress
-from parc.run.torch_threads import within_threads
 from parc.terrain import Terrain
 
 CrossingPreset = Literal["search", "plain", "course"]

@@ -19,9 +19,8 @@ from parc.motion.motion_edits import resample
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.record.record_report import ClipOutcome, RecordReport
 from parc.run.atomic_files import target_of
-from parc.run.choose_device import choose_device
+from parc.run.choose_device import choose_device, within_threads
 from parc.run.on_progress import OnProgress
-from parc.run.torch_threads import within_threads
 from parc.run.work_items import LOCAL, Workers
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import TrainedActor

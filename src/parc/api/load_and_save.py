@@ -76,9 +76,10 @@ def save(thing: Saved, file: File, *, character: Character | None = None) -> lis
         save_terrain(thing, place)
     elif isinstance(thing, TerrainPath):
         save_path(thing, place)
-    elif isinstance(thing, Sequence) and all(isinstance(clip, Clip) for clip in thing):
-        with DatasetWriter(place, body) as writer:
-            writer.append(list(thing))
     else:
-        raise FormatError(f"a {type(thing).__name__} cannot be saved; clips, terrains, paths and crossings can")
+        clips = [clip for clip in thing if isinstance(clip, Clip)] if isinstance(thing, Sequence) else []
+        if not clips or len(clips) != len(thing):
+            raise FormatError(f"a {type(thing).__name__} cannot be saved; clips, terrains, paths and crossings can")
+        with DatasetWriter(place, body) as writer:
+            writer.append(clips)
     return [place]

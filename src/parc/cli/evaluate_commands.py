@@ -22,7 +22,7 @@ from parc.evaluate.terrain_sets import set_title
 from parc.evaluate.tracker_measurement import TrackerTest
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.report.evaluation_page import write_evaluation
-from parc.run.torch_threads import use_threads
+from parc.run.choose_device import use_threads
 from parc.run.work_items import workers_at
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")

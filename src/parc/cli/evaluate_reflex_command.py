@@ -9,7 +9,7 @@ import tyro
 
 from parc.cli.base_command import number
 from parc.cli.set_options import SetOptions
-from parc.run.torch_threads import use_threads
+from parc.run.choose_device import use_threads
 
 if TYPE_CHECKING:
     from parc.evaluate.crossing_evaluation import CrossingEvaluator

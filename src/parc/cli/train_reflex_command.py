@@ -17,8 +17,7 @@ from parc.generate.model.motion_generator import Generator
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.reflex.reflex_settings import ReflexTrainingSettings
 from parc.reflex.reflex_training import train_reflex
-from parc.run.choose_device import choose_device
-from parc.run.torch_threads import use_threads
+from parc.run.choose_device import choose_device, use_threads
 from parc.track.learn.tracker_training import ACTOR
 from parc.track.learn.training_plan import TrainingPlan
 

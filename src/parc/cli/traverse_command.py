@@ -14,8 +14,8 @@ from parc.cli.base_command import Command, progress, shown
 from parc.cli.path_command import read_cell
 from parc.errors import PathError, SettingsError
 from parc.plan import Models, TraverseSettings
+from parc.run.choose_device import use_threads
 from parc.run.resumable_items import ResumableItems
-from parc.run.torch_threads import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)
