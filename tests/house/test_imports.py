@@ -8,7 +8,7 @@ from .conftest import SRC, tree_of
 ROAD = [
     "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "quality", "fit", "mocap", "rig",
     "vary", "author", "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "reflex",
-    "render", "report", "web", "studio", "cli",
+    "render", "report", "web", "api", "studio", "cli",
 ]  # fmt: skip
 
 

@@ -11,9 +11,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from parc.errors import printable
+
+if TYPE_CHECKING:
+    from parc.run.on_progress import OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,18 +66,6 @@ class Command(ABC):
         return choose_device(self.device)
 
 
-def use_threads(count: int) -> None:
-    """No more threads than `count` for the networks, as for the CPU engine; 0: as many as there are cores."""
-    import torch
-
-    from parc.errors import SettingsError
-
-    if count < 0:
-        raise SettingsError(f"{count} threads were asked for, expected 0 (all cores) or more")
-    if count:
-        torch.set_num_threads(count)
-
-
 def log_to_stderr() -> None:
     """Show the messages of a long job, with the time of each."""
     handler = logging.StreamHandler(sys.stderr)
@@ -111,10 +102,16 @@ def progress(total: int | None, what: str, unit: str = "") -> Any:
     return tqdm(total=total, desc=what, unit=unit, file=sys.stderr)
 
 
-def advance(bar: Any, done: int, total: int) -> None:
-    """Set a progress bar to `done` of `total`."""
-    bar.total = total
-    bar.update(done - bar.n)
+def shown(bar: Any) -> "OnProgress":
+    """Tell a progress bar what long work reports."""
+
+    def tell(done: float, total: float, note: str = "") -> None:
+        bar.total = round(total)
+        if note:
+            bar.set_postfix_str(note, refresh=False)
+        bar.update(max(0, round(done) - bar.n))
+
+    return tell
 
 
 def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import number, tell, use_threads
+from parc.cli.base_command import number, tell
 from parc.cli.set_options import SetOptions
 from parc.dataset.convert.clip_files import save_clip
 from parc.errors import SettingsError
@@ -21,6 +21,7 @@ from parc.models import shipped_generator, shipped_tracker
 from parc.plan import Models, PlainSettings, RouteSettings, SearchSettings, TraverseSettings
 from parc.plan.reflex import ReflexSettings
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.choose_device import use_threads
 from parc.run.dataclass_json import tidy
 from parc.run.hashing import hash_file
 from parc.run.work_items import workers_at

@@ -35,8 +35,8 @@ class ProgressLines:
             )
             print(f"{self.what}: {self.n}{of}{self.unit} after {spent:.0f} s{left}{note}", file=sys.stderr, flush=True)
 
-    def set_postfix_str(self, note: str) -> None:
-        """What is told beside the numbers."""
+    def set_postfix_str(self, note: str, refresh: bool = True) -> None:
+        """What is told beside the numbers, with the next line."""
         self._note = note
 
     def close(self) -> None:

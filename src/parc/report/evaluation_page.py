@@ -20,6 +20,7 @@ from parc.evaluate.evaluation_result import EvaluationResult
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.paper_results import NO_CORRECTION
 from parc.evaluate.terrain_sets import set_title
+from parc.quality.measure_table import MEASURES
 from parc.report.evaluation_table import (
     Column,
     Row,
@@ -41,10 +42,8 @@ _MOST_VIEWERS = 8
 _HJF = "hjf_code"
 """the released code's count, which made the paper's numbers"""
 _TABLE_1 = (
-    Column("fwd", "FWD, m", True),
-    Column("tpl", "TPL, m", True),
-    Column("tcl", "TCL, m", True),
-    Column(_HJF, "HJF, %", True, theirs="hjf"),
+    *(Column(key, f"{key.upper()}, {MEASURES[key].unit}", True) for key in ("fwd", "tpl", "tcl")),
+    Column(_HJF, f"HJF, {MEASURES[_HJF].unit}", True, theirs="hjf"),
 )
 _MORE = (
     Column("goal", "goal reached, %", False),
@@ -59,7 +58,9 @@ _MORE = (
     Column("human_n", "seconds like people's, N %", False),
 )
 _F1_UNIT = "labels against geometry"
-_CHARTS = (("fwd", "fwd", "FWD", "m"), ("tpl", "tpl", "TPL", "m"), ("tcl", "tcl", "TCL", "m"), (_HJF, "hjf", "HJF", "%"))
+_CHARTS = tuple(
+    (key, told, told.upper(), MEASURES[key].unit) for key, told in (("fwd", "fwd"), ("tpl", "tpl"), ("tcl", "tcl"), (_HJF, "hjf"))
+)
 _MORE_CHARTS = (
     ("goal", "Goal reached", "%"),
     ("foot_skate", "Foot skate", "% of contact frames"),
@@ -107,8 +108,8 @@ def _cards(result: EvaluationResult) -> list[tuple[str, str, str]]:
     cards = [
         (f"{short(mean['goal'])} %", f"reach the goal within {limit} s", ""),
         (f"{short(mean['fwd'])} m", "from the goal at the end (FWD)", f"{beside}: {paper['fwd']:g} m"),
-        (f"{short(mean['tpl'])} m", "penetration (TPL)", f"{beside}: {paper['tpl']:g} m"),
-        (f"{short(mean['tcl'])} m", "missed contact (TCL)", f"{beside}: {paper['tcl']:g} m"),
+        (short(mean["tpl"]), f"penetration (TPL), {MEASURES['tpl'].unit}", f"{beside}: {paper['tpl']:g}"),
+        (short(mean["tcl"]), f"missed contact (TCL), {MEASURES['tcl'].unit}", f"{beside}: {paper['tcl']:g}"),
         (f"{short(mean[_HJF])} %", "high jerk frames (HJF)", f"{beside}: {paper['hjf']:g} %"),
     ]
     if result.trackers:
