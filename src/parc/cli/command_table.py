@@ -26,7 +26,7 @@ GROUPS = {
 }
 
 COMMANDS = {
-    "demo": Row("start", "demo_command", "Demo", "terrain, path, walk and a report with pictures, in a minute"),
+    "demo": Row("start", "demo_command", "Demo", "the models in the box cross random boxes; a page replays it"),
     "studio": Row("start", "studio_command", "OpenStudio", "see, edit and make motions in the browser"),
     "live": Row("start", "live_command", "Live", "drive a simulated character that plans as it goes, and measure it"),
     "web": Row("start", "web_command", "BuildWeb", "a folder with a page: shape the ground, click a goal, no server needed"),
