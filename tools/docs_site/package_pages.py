@@ -11,6 +11,7 @@ def package_pages(source: Path) -> dict[str, str]:
     """Page: text."""
     package = source / "parc"
     rooms = [init.parent for init in sorted(package.glob("*/__init__.py")) if init.parent.name not in PROGRAMS]
+    rooms.sort(key=lambda room: room.name != "api")  # `import parc` shows it; the others are what it is made of
     rows = [f"| [parc.{room.name}]({room.name}.md) | {sign_of(room)} |" for room in rooms]
     index = ["# Python\n", "All public names of `parc`, room by room; [architecture](../architecture.md) is the map.\n"]
     pages = {"api/index.md": "\n".join([*index, "| room | |\n|---|---|", *rows, ""])}
