@@ -19,7 +19,8 @@ from parc.models import shipped_motions
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
-    r"(?:<!-- test: only read, (?P<reason>[^>]+) -->\n+)?^(?P<indent> *)```(?:python|py)\b.*\n(?P<code>(?:.*\n)*?)(?P=indent)```$",
+    r"(?:<!-- test: only read, (?P<reason>[^>]+) -->\n+)?"
+    r"^(?P<indent> *)```(?:python|py)\b.*\n(?P<code>(?:.*\n)*?)(?P=indent)```$",
     re.MULTILINE,
 )
 

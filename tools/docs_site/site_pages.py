@@ -27,6 +27,8 @@ COPIED = {
     "THIRD_PARTY.md": "third_party.md",
 }
 """text of the root: page"""
+TUTORIALS = ("your_bvh", "your_terrain", "python", "train")
+"""what one reads first, in this order; others follow by name"""
 NOT_SEARCHED = ("log.md", "third_party.md")
 """so long that they would stand first in every search"""
 PLAY_MARK = "<!-- the page -->"
@@ -65,7 +67,13 @@ def with_folders(nav: list[Any], texts: dict[str, str]) -> list[Any]:
         elif value.endswith("/*"):
             pages = [page for page in texts if re.fullmatch(re.escape(value[:-1]) + r"[^/]+\.md", page)]
             if value == "tutorials/*":
-                pages.sort()
+                pages.sort(
+                    key=lambda page: (
+                        Path(page).stem not in TUTORIALS,
+                        (*TUTORIALS, Path(page).stem).index(Path(page).stem),
+                        page,
+                    )
+                )
             pages.sort(key=lambda page: not page.endswith("/index.md"))
             value = [
                 page if page.endswith("/index.md") else {title_of(texts[page]).removeprefix("Commands: "): page} for page in pages
@@ -134,7 +142,11 @@ def from_root(source: str) -> str:
 
 def examples_page() -> str:
     """The numbered scripts of examples/, each with its text."""
-    parts = ["# Examples\n\nThe numbered scripts of the folder `examples/`, one stage each. All of them run as tests.\n"]
+    parts = [
+        "# Examples\n",
+        "The numbered scripts of the folder `examples/`, one stage each; all of them run as tests.",
+        "`examples/traverse.ipynb` is a notebook that crosses terrain.\n",
+    ]
     parts += [
         f"## {script.name} {{#{script.stem}}}\n\n```python\n{script.read_text().rstrip()}\n```\n"
         for script in sorted((ROOT / "examples").glob("[0-9]*.py"))
