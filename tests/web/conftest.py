@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-
 PATIENCE = 240_000
 """ms that anything may take, on a machine that others keep busy"""
 
