@@ -5,7 +5,6 @@ next build finds them there. What goes into the page's folder is packed with gzi
 """
 
 import gzip
-import hashlib
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from parc.generate.model.motion_generator import Generator
 from parc.plan.reflex import ReflexSettings
 from parc.plan.reflex_export import export_reflex
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.hashing import hash_file
 from parc.track.export.onnx_export import Precision
 from parc.track.learn.policy import TrainedActor
 from parc.web.page_body import PAGE_REFLEX, describe_body, skin_bytes
@@ -88,7 +88,7 @@ def find_tools() -> tuple[str, str]:
 def third_party(cache: Path | None = None) -> Path:
     """The folder `node_modules` with the packages of the lock file, fetched if they are not there yet."""
     npm, _ = find_tools()
-    lock = hashlib.sha256((_PAGE / "package-lock.json").read_bytes()).hexdigest()[:12]
+    lock = hash_file(_PAGE / "package-lock.json")[:12]
     packages = (cache or _cache_folder()) / f"page-{lock}"
     if not (packages / "complete").is_file():
         _install(npm, packages)
