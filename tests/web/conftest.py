@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+PATIENCE = 240_000
+"""ms that anything may take, on a machine that others keep busy"""
+
 
 class Visitor:
     """Somebody with the page open: errors, requests to other places, and what the page lets a script ask for."""
@@ -26,7 +29,7 @@ class Visitor:
         tab.on("pageerror", lambda error: self.errors.append(str(error)))
         tab.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         tab.context.on("request", lambda request: self.requests.append(request.url))
-        tab.set_default_timeout(60_000)
+        tab.set_default_timeout(PATIENCE)
         tab.goto(url + query)
 
     @property
@@ -50,7 +53,7 @@ class Visitor:
 
     def wait(self, condition: str, argument: object = None) -> None:
         """Until a condition of the page holds."""
-        self.frame.wait_for_function(f"(it) => {condition}", arg=argument, timeout=120_000)
+        self.frame.wait_for_function(f"(it) => {condition}", arg=argument, timeout=PATIENCE)
 
     def close(self) -> None:
         """Nothing went wrong meanwhile, and nothing left the folder."""

@@ -19,7 +19,7 @@ def test_a_bad_model_file_is_one_sentence(site: Path, serve: Callable, open_page
     shutil.copytree(site, broken)
     (broken / "models" / "tracker.onnx.gz").write_bytes(gzip.compress(b"no model at all"))
     visitor = open_page("", at=serve(broken))
-    visitor.tab.locator("#failure").wait_for(timeout=120_000)
+    visitor.tab.locator("#failure").wait_for()
     assert visitor.failure.startswith("The model file models/tracker.onnx cannot be read") and "\n" not in visitor.failure
 
 
@@ -28,7 +28,7 @@ def test_a_missing_file_is_one_sentence(site: Path, serve: Callable, open_page: 
     shutil.copytree(site, part)
     (part / "mujoco.wasm.gz").unlink()
     visitor = open_page("", at=serve(part))
-    visitor.tab.locator("#failure").wait_for(timeout=60_000)
+    visitor.tab.locator("#failure").wait_for()
     assert visitor.failure == "The file mujoco.wasm.gz is missing from the page's folder (404)."
 
 
@@ -41,7 +41,7 @@ def test_a_missing_file_is_one_sentence(site: Path, serve: Callable, open_page: 
 )
 def test_a_browser_that_cannot_is_told_so(open_page: Callable, script: str, words: str) -> None:
     visitor = open_page("", script=script)
-    visitor.tab.locator("#failure").wait_for(timeout=60_000)
+    visitor.tab.locator("#failure").wait_for()
     assert words in visitor.failure and visitor.failure.endswith(".") and "\n" not in visitor.failure
 
 

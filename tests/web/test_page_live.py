@@ -139,6 +139,40 @@ def test_what_happened_is_saved_as_glb(visitor, tmp_path: Path) -> None:
     assert {"ground", "mannequin"} <= {name.split(".")[0] for name in scene.geometry}
 
 
+def test_the_other_buttons(visitor) -> None:
+    """New ground of each kind, lowered cells, reset, speeds, and a camera that follows or does not."""
+    for name in ("Platforms", "Boxes", "Walks", "Level"):
+        visitor.press(name)
+        kind = "flat" if name == "Level" else name.lower()
+        visitor.wait("parc.page.ground.kind === it", kind)
+        relief = visitor.ask("Math.max(...parc.heights()) - Math.min(...parc.heights())")
+        assert (relief == 0) if kind == "flat" else relief > 0.2
+    visitor.ground(flat(), MIDDLE)
+    visitor.run(1)
+    visitor.press("Lower")
+    visitor.tab.mouse.move(*visitor.screen(*centre((12, 12))))
+    visitor.tab.mouse.down()
+    visitor.wait("Math.min(...parc.heights()) < -0.1")
+    visitor.tab.mouse.up()
+    visitor.press("Go")
+    visitor.ask("parc.goTo(it[0], it[1])", centre((10, 14)))
+    for follows in (False, True):
+        visitor.ask("(document.querySelector('#follow').checked !== it) && document.querySelector('#follow').click()", follows)
+        focus = visitor.ask("parc.page.view.focus.toArray()")
+        start = visitor.ask("parc.state.place") if follows else [*centre(MIDDLE), 0]
+        walked = np.hypot(*(np.array(visitor.run(45)["state"]["qpos"][:2]) - start[:2]))
+        visitor.screen(0, 0)  # draws
+        moved = np.linalg.norm(np.array(visitor.ask("parc.page.view.focus.toArray()")) - focus)
+        assert walked > 0.3 and (moved > 0.2) == follows
+    visitor.press("Reset")
+    state = visitor.run(1)["state"]
+    assert np.hypot(*(np.array(state["qpos"][:2]) - centre(MIDDLE))) < 0.1 and visitor.ask("parc.state.status") == "stands"
+    assert visitor.ask("Math.min(...parc.heights())") < -0.1  # the ground stays as it was drawn
+    for name, speed in (("¼", 0.25), ("½", 0.5), ("Pause", 0)):
+        visitor.press(name)
+        assert visitor.ask("parc.page.speed") == speed
+
+
 def test_licences_of_what_is_bundled_are_in_the_page(visitor) -> None:
     visitor.press("Licences")
     text = visitor.tab.locator("#licence-list").inner_text()
