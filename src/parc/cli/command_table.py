@@ -114,6 +114,8 @@ OLD_OPTIONS = {
     ("record", "--no-salvage"): "--stretch.no-salvage",
     ("dataset", "--clips"): "--only",
     ("live", "--period"): "--pilot.period",
+    ("live", "--rehearse"): "--pilot.rehearse",
+    ("live", "--no-rehearse"): "--pilot.no-rehearse",
     ("dataset", "--iterations"): "--solve.iterations or --vary.refine.fit.iterations",
 }
 """(first word of a command or "" for any, option): its name since 0.1.0; names that only moved into a group need no row"""
