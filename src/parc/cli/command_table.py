@@ -59,6 +59,7 @@ COMMANDS = {
     "train-reflex": Row("train", "train_reflex_command", "TrainReflex", "train a tracker to cross without rehearsal"),
     "practise": Row("train", "train_generator_commands", "Practise", "train a generator on its own best motions too"),
     "traverse": Row("make", "traverse_command", "CrossTerrain", "cross a terrain in physics: plan, generate, simulate, retry"),
+    "crowd": Row("make", "crowd_command", "Crowd", "many characters on one terrain, each with its goal, by reflex"),
     "generate": Row("make", "generate_commands", "Generate", "motion along a path over a terrain"),
     "correct": Row("make", "generate_commands", "Correct", "repair a motion: penetration, contact, jerk, sliding"),
     "synthesise": Row("make", "generate_commands", "Synthesise", "new clips: terrain, path, generate, select, correct"),

@@ -32,12 +32,11 @@ from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.plan import Models, PlainSettings, TraverseSettings, traverse
 from parc.plan.reflex import OUTCOMES as REFLEX_OUTCOMES
 from parc.plan.reflex import Reflex, ReflexSettings
+from parc.plan.reflex_recording import record_crossings
 from parc.terrain.terrain import TerrainBatch
 
 Method = Literal["reflex", "open-loop", "search"]
 METHODS: tuple[Method, ...] = get_args(Method)
-_LOOK_EVERY = {"cpu": 1, "cuda": 15}
-"""control steps after which it is asked whether anybody still runs; on a GPU that waits"""
 
 
 @dataclass(frozen=True)
@@ -138,36 +137,31 @@ def _by_reflex(
         threads,
         graphs,
     )
-    crossings, count, device = reflex.crossings, reflex.count, reflex.world.device
     reflex.begin()
     # Pushes are drawn before anybody moves, so that nothing of a run decides over them; bodies that fill up are not pushed.
+    crossings, worlds, device = reflex.crossings, reflex.world.num_worlds, reflex.world.device
     limit = int(crossings.limits.max()) + 1
-    pushed = torch.zeros(limit, reflex.world.num_worlds, 3)
+    pushed = torch.zeros(limit, worlds, 3)
     if what.push:
-        pushed[:, :count] = torch.stack([pushes(cases[k], run, what, limit, reflex.fps, seed) for k, run in who], 1)
+        pushed[:, : len(who)] = torch.stack([pushes(cases[k], run, what, limit, reflex.fps, seed) for k, run in who], 1)
     is_push = pushed.any(-1).any(1).tolist()
-    pushed, given = pushed.to(device), torch.zeros(reflex.world.num_worlds, dtype=torch.long, device=device)
-    qpos, contacts = [reflex.world.qpos.clone()], [reflex.bodies.contacts.clone()]
-    look_every = _LOOK_EVERY[device.type]
-    for step in range(limit):
-        if step % look_every == 0 and reflex.is_over():
-            break
+    pushed, given = pushed.to(device), torch.zeros(worlds, dtype=torch.long, device=device)
+
+    def push(step: int) -> None:
+        nonlocal given
         if is_push[step]:
             who_is_pushed = pushed[step].any(-1) & crossings.runs
             reflex.push(who_is_pushed, pushed[step])
             given += who_is_pushed
-        reflex.step()
-        qpos.append(reflex.world.qpos.clone())
-        contacts.append(reflex.bodies.contacts.clone())
-        on_step()
-    states, touches = (torch.stack(column, 1)[:count].cpu() for column in (qpos, contacts))
-    columns = (crossings.outcome, crossings.steps, crossings.progress, given)
+
+    made = record_crossings(reflex, push, on_step)
+    columns = (made.outcome, made.steps, made.progress, given.cpu())
     runs, clips = [], []
-    for n, (outcome, steps, progress, times) in enumerate(zip(*(c[:count].tolist() for c in columns), strict=True)):
+    for n, (outcome, steps, progress, times) in enumerate(zip(*(c[: len(who)].tolist() for c in columns), strict=True)):
         case, run = cases[who[n][0]], who[n][1]
-        made = _run_of(case, run, REFLEX_OUTCOMES[outcome], steps / reflex.fps, progress)
-        runs.append(replace(made, pushes=times))
-        clips.append(_clip(case, run, states[n, : steps + 1], touches[n, : steps + 1], models, reflex.fps))
+        one = _run_of(case, run, REFLEX_OUTCOMES[outcome], steps / reflex.fps, progress)
+        runs.append(replace(one, pushes=times))
+        clips.append(_clip(case, run, made.qpos[n, : steps + 1], made.contacts[n, : steps + 1], models, reflex.fps))
     return _measured(runs, clips, models.tracker.character)
 
 

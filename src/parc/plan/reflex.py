@@ -290,12 +290,12 @@ class Reflex:
         compiled: bool = False,
         judge: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        """Body n crosses terrain `case[n]` along path `case[n]`.
+        """Body n crosses terrain `case[n]`, or the one terrain of all, along path `case[n]`.
 
         `random` lives on the generator's device. `seen`: what generator and tracker believe that the N terrains [N] of the bodies
         are like; as they are, if None. `threads` (0: all cores) are the CPU engine's. `judge`: as for `PlanWriter`.
         """
-        if len(terrains) != len(paths) or not case:
+        if len(terrains) not in (1, len(paths)) or not case:
             raise SettingsError(f"{len(terrains)} terrains, {len(paths)} paths and {len(case)} bodies make no crossing")
         device, character = generator.device, generator.character
         self.settings, self.tracker, self.count = settings, tracker, len(case)
@@ -306,9 +306,9 @@ class Reflex:
         self.case = torch.tensor([case[n % self.count] for n in range(worlds)], device=device)
         """[N] and those that fill up"""
         bank = TerrainBatch.stack([replace(terrain, bounds=None) for terrain in terrains]).to(device)
-        row = self.case
+        row = self.case if len(terrains) > 1 else torch.zeros_like(self.case)
         if seen is not None:
-            bank, row = bank.select(self.case), torch.arange(worlds, device=device)
+            bank, row = bank.select(row), torch.arange(worlds, device=device)
             seen = seen.to(device).select(row % self.count)
         self.world = make_world(character, tracker.contract, worlds, device, threads, bank.cell)
         self.world.contract.check_matches(tracker.contract)

@@ -29,8 +29,8 @@ class LivePanel:
         self._page, gui, drive = page, page.gui, page.session.drive
         what = marked(
             "A simulated character on the ground that is shown. The generator plans, the tracker moves; plans are tried out in "
-            "simulation before they are followed, or, without rehearsal, not. **Click does: go there** sends it; shift and drag draws its line; arrow keys "
-            "lead it, as the camera looks. Brush the ground while it runs."
+            "simulation before they are followed, or, without rehearsal, not. **Click does: go there** sends it; shift and drag "
+            "draws its line; arrow keys lead it, as the camera looks. Brush the ground while it runs."
         )
         add_markdown(gui, what)
         self._start = gui.add_button("Stand on the stage", icon=Icon.PLAYER_PLAY)
