@@ -20,7 +20,8 @@ from parc.path.terrain_path import TerrainPath
 from parc.physics.native_world import NativeWorld
 from parc.plan import Models
 from parc.plan.path_progress import LEAST, walk
-from parc.plan.reflex import Reflex, ReflexSettings
+from parc.plan.reflex import Reflex
+from parc.plan.reflex_crossings import ReflexSettings
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 pytestmark = pytest.mark.xdist_group("onnx")

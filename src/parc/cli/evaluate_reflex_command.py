@@ -42,6 +42,8 @@ class EvaluateReflex(SetOptions):
     """m, also with this standard deviation of the believed height of each cell, a row each"""
     missing: tuple[float, ...] = ()
     """also with this share of cells whose height is not known, a row each"""
+    get_up: tuple[Path, ...] = ()
+    """motion files or data sets that get up from lying: who is down follows the nearest, a row beside each other one"""
     at_once: int = 20
     """terrains of a family that are simulated side by side; another number gives other runs"""
     save_motions: Path | None = None
@@ -61,11 +63,12 @@ class EvaluateReflex(SetOptions):
 
     def run(self) -> dict[str, Any]:
         from parc.character import humanoid
+        from parc.dataset.clip_reading import read_clips
         from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
         from parc.evaluate.traverse_measurement import traverse_case
         from parc.models import shipped_generator, shipped_tracker
         from parc.plan import Models
-        from parc.run.hashing import hash_file
+        from parc.run.hashing import hash_file, hash_json
         from parc.run.work_items import workers_at
 
         use_threads(self.threads)
@@ -73,11 +76,14 @@ class EvaluateReflex(SetOptions):
         files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
         critic = files["tracker"].with_name("critic.safetensors")
         files |= {"critic": critic} if critic.is_file() else {}
+        get_ups = tuple(clip for source in self.get_up for clip in read_clips(source, humanoid()))
         hashes = {kind: hash_file(file) for kind, file in files.items()}
+        if get_ups:
+            hashes["get_ups"] = hash_json([clip.motion.root_pos.tolist() + clip.motion.joint_rot.tolist() for clip in get_ups])
         device = self.torch_device
 
         def load() -> Models:
-            return Models.load(humanoid(), device, self.generator, self.tracker)
+            return replace(Models.load(humanoid(), device, self.generator, self.tracker), get_ups=get_ups)
 
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
             cases = [traverse_case(self.set, f, i) for f in choice.families for i in range(self.terrains)]
@@ -93,7 +99,7 @@ class EvaluateReflex(SetOptions):
         from parc.errors import SettingsError
         from parc.evaluate.disturbances import Disturbance
         from parc.evaluate.reflex_measurement import CrossingTest
-        from parc.plan.reflex import ReflexSettings
+        from parc.plan.reflex_crossings import ReflexSettings
 
         if self.terrains < 1 or not self.methods or not self.every:
             raise SettingsError("expected at least one terrain, one method, and one number of control steps between plans")
@@ -108,7 +114,8 @@ class EvaluateReflex(SetOptions):
                 continue
             for every in dict.fromkeys(self.every):
                 test = replace(usual, reflex=ReflexSettings(every=every))
-                rows += [replace(test, disturbance=what) for what in (Disturbance(), *harder)]
+                lying = (False, True) if self.get_up else (False,)
+                rows += [replace(test, disturbance=what, get_up=up) for what in (Disturbance(), *harder) for up in lying]
         return rows
 
     def _save(self, evaluator: "CrossingEvaluator", tests: "list[CrossingTest]") -> None:

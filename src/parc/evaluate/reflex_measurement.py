@@ -30,8 +30,10 @@ from parc.metrics.naturalness import measure_naturalness
 from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.plan import Models, PlainSettings, TraverseSettings, traverse
-from parc.plan.reflex import OUTCOMES as REFLEX_OUTCOMES
-from parc.plan.reflex import Reflex, ReflexSettings
+from parc.plan.get_up import GetUpLibrary
+from parc.plan.reflex import Reflex
+from parc.plan.reflex_crossings import OUTCOMES as REFLEX_OUTCOMES
+from parc.plan.reflex_crossings import ReflexSettings
 from parc.plan.reflex_recording import record_crossings
 from parc.terrain.terrain import TerrainBatch
 
@@ -49,6 +51,8 @@ class CrossingTest:
     reflex: ReflexSettings = field(default_factory=ReflexSettings)
     disturbance: Disturbance = field(default_factory=Disturbance)
     """of reflexes only"""
+    get_up: bool = False
+    """who is down follows one of the models' get-ups; of reflexes only"""
     search: TraverseSettings = field(default_factory=TraverseSettings)
     """of the search; its wall time limit makes a busy machine find less"""
     open_loop: TraverseSettings = field(default_factory=lambda: TraverseSettings(1, PlainSettings()))
@@ -73,6 +77,7 @@ class CrossingTest:
         words += [f"push {what.push:g} m/s"] if what.push else []
         words += [f"height noise {what.height_noise:g} m"] if what.height_noise else []
         words += [f"{100 * what.missing:g} % missing"] if what.missing else []
+        words += ["getting up"] if self.get_up else []
         return ", ".join(words)
 
     @property
@@ -136,6 +141,7 @@ def _by_reflex(
         seen,
         threads,
         graphs,
+        get_ups=_get_ups(models) if test.get_up else None,
     )
     reflex.begin()
     # Pushes are drawn before anybody moves, so that nothing of a run decides over them; bodies that fill up are not pushed.
@@ -155,14 +161,21 @@ def _by_reflex(
             given += who_is_pushed
 
     made = record_crossings(reflex, push, on_step)
-    columns = (made.outcome, made.steps, made.progress, given.cpu())
+    rises, none = reflex.getting_up, torch.zeros_like(given)
+    downs, ups = (none, none) if rises is None else (rises.downs, rises.ups)
+    columns = (made.outcome, made.steps, made.progress, given.cpu(), downs.cpu(), ups.cpu())
     runs, clips = [], []
-    for n, (outcome, steps, progress, times) in enumerate(zip(*(c[: len(who)].tolist() for c in columns), strict=True)):
+    for n, (outcome, steps, progress, *counts) in enumerate(zip(*(c[: len(who)].tolist() for c in columns), strict=True)):
         case, run = cases[who[n][0]], who[n][1]
         one = _run_of(case, run, REFLEX_OUTCOMES[outcome], steps / reflex.fps, progress)
-        runs.append(replace(one, pushes=times))
+        runs.append(replace(one, **dict(zip(("pushes", "downs", "ups"), counts, strict=True))))
         clips.append(_clip(case, run, made.qpos[n, : steps + 1], made.contacts[n, : steps + 1], models, reflex.fps))
     return _measured(runs, clips, models.tracker.character)
+
+
+def _get_ups(models: Models) -> GetUpLibrary:
+    contract, device = models.tracker.contract, models.generator.device
+    return GetUpLibrary(models.get_ups, models.tracker.character, float(contract.control_hz), device)
 
 
 def _run_of(case: TestCase, run: int, outcome: str, seconds: float, progress: float) -> CrossingRun:

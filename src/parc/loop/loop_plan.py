@@ -12,10 +12,13 @@ symmetric by construction.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
+from parc.character.character import Character
 from parc.correct.correct_motions import OptimiseSettings
 from parc.correct.synthesise_clips import SynthesisSettings
+from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
@@ -152,6 +155,26 @@ class VariationPlan:
         )
 
 
+class ClosedLoop(Protocol):
+    """How an iteration's tracker is trained on with its generator in the loop (`parc.reflex.loop_stage`); a frozen dataclass."""
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """How long; its seed does not count."""
+        ...
+
+    @property
+    def expected(self) -> float:
+        """s that it takes on the machine the preset is meant for."""
+        ...
+
+    def train(
+        self, out: Path, generator: Path, tracker: Path, clips: list[Clip], seed: int, character: Character, device: str
+    ) -> dict[str, Any]:
+        """Train in `out`, going on with what lies there; leaves an actor as a tracker's training does."""
+        ...
+
+
 @dataclass(frozen=True)
 class LoopSettings:
     """All of a run: its plans, its start, and what is left out."""
@@ -163,6 +186,8 @@ class LoopSettings:
     start: StartSettings = field(default_factory=StartSettings)
     variations: VariationPlan | None = None
     """of the starting set, recorded in simulation; None: D_0 is the starting set"""
+    closed_loop: ClosedLoop | None = None
+    """after each iteration's tracker: the same trained to cross terrain without rehearsal. Nothing else of the run uses it"""
     physics_correction: bool = True
     """False: generated clips join the data set, and nothing is tracked but the variations of the starting set"""
     kinematic_correction: bool = True

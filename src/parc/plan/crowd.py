@@ -20,7 +20,8 @@ from parc.path.navigation_graph import Cell, NavigationGraph
 from parc.path.terrain_path import TerrainPath
 from parc.plan.least_effort_route import SMALL_MAP, RouteSettings, plan_route
 from parc.plan.offline_traverse import Models
-from parc.plan.reflex import OUTCOMES, Reflex, ReflexSettings
+from parc.plan.reflex import Reflex
+from parc.plan.reflex_crossings import OUTCOMES, ReflexSettings
 from parc.plan.reflex_recording import ReflexRecording, record_crossings
 from parc.terrain.terrain import Terrain
 

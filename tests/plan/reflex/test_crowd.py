@@ -10,7 +10,8 @@ from parc.errors import PathError, SettingsError
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models
 from parc.plan.crowd import CrowdSettings, cross_together, crowd_paths
-from parc.plan.reflex import OUTCOMES, Reflex, ReflexSettings
+from parc.plan.reflex import Reflex
+from parc.plan.reflex_crossings import OUTCOMES, ReflexSettings
 from parc.plan.reflex_recording import record_crossings
 from parc.terrain import Terrain
 
