@@ -24,7 +24,7 @@ from parc.evaluate.terrain_sets import TestCase, set_case
 from parc.metrics.naturalness import naturalness_of
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models, PlainSettings, TraverseSettings
-from parc.plan.reflex_crossings import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.terrain import Terrain
 
 AHEAD = TerrainPath(torch.tensor([[0.8, 0.8, 0.0], [2.4, 0.8, 0.0], [3.8, 0.8, 0.0]]))

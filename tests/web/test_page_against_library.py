@@ -19,9 +19,9 @@ from parc.path import TerrainPath
 from parc.path.path_batch import PathBatch
 from parc.physics.choose_engine import make_world
 from parc.plan import Models, plan_route
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.plan.path_progress import walk
 from parc.plan.reflex import PlanWriter
-from parc.plan.reflex_crossings import ReflexSettings
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.follow.reference_table import WrittenTable

@@ -9,7 +9,7 @@ import numpy as np
 import tyro
 
 from parc.cli.base_command import Command, use_threads
-from parc.plan.crowd import CrowdSettings
+from parc.plan.crossing.crowd import CrowdSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Crowd(Command):
         from parc.character import humanoid
         from parc.cli.traverse_command import new_terrain
         from parc.plan import Models
-        from parc.plan.crowd import cross_together, crowd_paths
+        from parc.plan.crossing.crowd import cross_together, crowd_paths
         from parc.report import Report
         from parc.run.atomic_files import write_bytes_atomically
 

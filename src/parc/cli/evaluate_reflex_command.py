@@ -99,7 +99,7 @@ class EvaluateReflex(SetOptions):
         from parc.errors import SettingsError
         from parc.evaluate.disturbances import Disturbance
         from parc.evaluate.reflex_measurement import CrossingTest
-        from parc.plan.reflex_crossings import ReflexSettings
+        from parc.plan.crossing.reflex_crossings import ReflexSettings
 
         if self.terrains < 1 or not self.methods or not self.every:
             raise SettingsError("expected at least one terrain, one method, and one number of control steps between plans")

@@ -30,11 +30,11 @@ from parc.metrics.naturalness import measure_naturalness
 from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.plan import Models, PlainSettings, TraverseSettings, traverse
-from parc.plan.get_up import GetUpLibrary
+from parc.plan.crossing.get_up import GetUpLibrary
+from parc.plan.crossing.reflex_crossings import OUTCOMES as REFLEX_OUTCOMES
+from parc.plan.crossing.reflex_crossings import ReflexSettings
+from parc.plan.crossing.reflex_recording import record_crossings
 from parc.plan.reflex import Reflex
-from parc.plan.reflex_crossings import OUTCOMES as REFLEX_OUTCOMES
-from parc.plan.reflex_crossings import ReflexSettings
-from parc.plan.reflex_recording import record_crossings
 from parc.terrain.terrain import TerrainBatch
 
 Method = Literal["reflex", "open-loop", "search"]

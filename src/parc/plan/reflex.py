@@ -12,7 +12,7 @@ Each body goes through the same few states, all bodies side by side:
 
 How far a body has come (`Crossings`) is looked at after every control step: its place along the path only grows, by at most
 1.5 m a step, and not past a wall that its root is not up to (`parc.plan.path_progress.walk`). With get-ups at hand
-(`parc.plan.get_up`) who is down follows one of them instead of the generator. The paper writes the whole motion before it is
+(`parc.plan.crossing.get_up`) who is down follows one of them instead of the generator. The paper writes the whole motion before it is
 followed (`parc.plan.open_loop`).
 """
 
@@ -31,10 +31,10 @@ from parc.motion.mujoco_qpos import qpos_difference
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.physics.choose_engine import make_world
-from parc.plan.get_up import GettingUp, GetUpLibrary
+from parc.plan.crossing.get_up import GettingUp, GetUpLibrary
+from parc.plan.crossing.reflex_crossings import Crossings, ReflexSettings
 from parc.plan.path_progress import walk
 from parc.plan.plan_writing import write_windows
-from parc.plan.reflex_crossings import Crossings, ReflexSettings
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.env.observation import BodyState

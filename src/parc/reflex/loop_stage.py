@@ -12,7 +12,7 @@ from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.loop.loop_plan import LoopSettings
-from parc.plan.reflex_crossings import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.reflex.reflex_settings import BankSettings, DevelopmentSettings, ReflexStarts, ReflexTrainingSettings
 from parc.reflex.reflex_training import train_reflex
 from parc.track.learn.training_plan import TrainingPlan

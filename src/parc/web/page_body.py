@@ -14,8 +14,8 @@ from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path import TerrainPath
 from parc.physics.mujoco_model import build_model, native_copy, root_height
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.plan.reflex import Reflex
-from parc.plan.reflex_crossings import ReflexSettings
 from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrainedActor
 

@@ -9,10 +9,10 @@ import torch
 from parc.errors import PathError, SettingsError
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models
-from parc.plan.crowd import CrowdSettings, cross_together, crowd_paths
+from parc.plan.crossing.crowd import CrowdSettings, cross_together, crowd_paths
+from parc.plan.crossing.reflex_crossings import OUTCOMES, ReflexSettings
+from parc.plan.crossing.reflex_recording import record_crossings
 from parc.plan.reflex import Reflex
-from parc.plan.reflex_crossings import OUTCOMES, ReflexSettings
-from parc.plan.reflex_recording import record_crossings
 from parc.terrain import Terrain
 
 BRIEF = CrowdSettings(reflex=ReflexSettings(every=4, windows=1, seconds=0.4, slowest=10.0))

@@ -13,9 +13,9 @@ from parc.motion.frame_state import FrameState
 from parc.motion.motion import Motion
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models
-from parc.plan.get_up import GettingUp, GetUpLibrary, GetUpSettings
+from parc.plan.crossing.get_up import GettingUp, GetUpLibrary, GetUpSettings
+from parc.plan.crossing.reflex_crossings import FALLEN, RUNNING, ReflexSettings
 from parc.plan.reflex import Reflex
-from parc.plan.reflex_crossings import FALLEN, RUNNING, ReflexSettings
 from parc.terrain import Terrain
 from parc.track.follow.outcome import FallSettings
 

@@ -18,11 +18,11 @@ from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.path.navigation_graph import Cell, NavigationGraph
 from parc.path.terrain_path import TerrainPath
+from parc.plan.crossing.reflex_crossings import OUTCOMES, ReflexSettings
+from parc.plan.crossing.reflex_recording import ReflexRecording, record_crossings
 from parc.plan.least_effort_route import SMALL_MAP, RouteSettings, plan_route
 from parc.plan.offline_traverse import Models
 from parc.plan.reflex import Reflex
-from parc.plan.reflex_crossings import OUTCOMES, ReflexSettings
-from parc.plan.reflex_recording import ReflexRecording, record_crossings
 from parc.terrain.terrain import Terrain
 
 EDGE = 2

@@ -11,7 +11,7 @@ from torch import Tensor
 from parc.errors import SettingsError
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path.path_batch import PathBatch
-from parc.plan.get_up import GetUpSettings
+from parc.plan.crossing.get_up import GetUpSettings
 from parc.plan.path_progress import at_goal, walk, worth
 from parc.track.follow.outcome import FallSettings
 

@@ -19,11 +19,14 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
-from parc.mocap.contact.label_touching_bodies import label_touching
+from parc.metrics.clip_batch import ClipBatch
 from parc.motion.frame_state import FrameState
 from parc.motion.motion_edits import mirror, resample
 from parc.track.env.observation import ground_heights
 from parc.track.follow.tracked_bodies import TrackedBodies
+
+TOUCHING = 0.03
+"""m from the ground within which a body of a clip without labels touches it"""
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,10 @@ class GetUpLibrary:
     """Frames of get-ups, one clip after the other, on a device."""
 
     def __init__(self, clips: Sequence[Clip], character: Character, fps: float, device: torch.device | str) -> None:
-        """Clips begin lying and end standing, on level ground; contacts are found where they touch it."""
+        """Clips begin lying and end standing, on level ground; who touches it is found where a clip does not tell."""
         if not clips:
             raise SettingsError("there are no motions to get up by, expected at least one")
-        own = [label_touching(replace(clip, motion=resample(clip.motion, fps)), character, hands=True) for clip in clips]
+        own = [_labelled(replace(clip, motion=resample(clip.motion, fps)), character) for clip in clips]
         motions = [motion for clip in own for motion in (clip.motion, mirror(clip.motion, character))]
         grounds = [clip.terrain.height_at(clip.motion.root_pos[:1, :2])[0] for clip in own for _ in range(2)]
         parts = []
@@ -154,6 +157,14 @@ class GettingUp:
         """[N] m, under the roots."""
         bodies = self.bodies
         return ground_heights(bodies.bank, bodies.bank_row, torch.nan_to_num(bodies.world.body_pos[:, :1, :2]))[:, 0]
+
+
+def _labelled(clip: Clip, character: Character) -> Clip:
+    """With labels of all bodies that are near the ground, where it has none."""
+    if bool(clip.motion.contacts.any()):
+        return clip
+    near = ClipBatch.stack([clip], character).body_clearance[0] < TOUCHING
+    return replace(clip, motion=replace(clip.motion, contacts=near.float()))
 
 
 def _places(body_pos: Tensor, ground: Tensor | float = 0.0) -> tuple[Tensor, Tensor]:
