@@ -13,12 +13,10 @@ symmetric by construction.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
-from parc.character.character import Character
 from parc.correct.correct_motions import OptimiseSettings
 from parc.correct.synthesise_clips import SynthesisSettings
-from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
@@ -27,6 +25,7 @@ from parc.generate.training.flat_adamw import AdamSettings
 from parc.generate.training.generator_training import TrainSettings
 from parc.generate.training.training_step import StepSettings
 from parc.loop.admission_rules import GuardSettings
+from parc.loop.closed_loop import ClosedLoop
 from parc.path.path_endpoints import EndpointSettings
 from parc.path.path_planning import PlanSettings
 from parc.quality.limit_profiles import AdmissionLimits, RecordingLimits
@@ -35,7 +34,7 @@ from parc.record.record_clips import RecordSettings
 from parc.record.tracking_attempts import AttemptSettings
 from parc.terrain.procedural_terrain import RandomBoxes
 from parc.track.learn.tracker_training import TrainingPlan
-from parc.track.tracker_settings import TrackerSettings
+from parc.track.tracker_settings import PPOSettings, TrackerSettings
 from parc.vary.dataset_variations import VarySetSettings
 
 
@@ -73,6 +72,8 @@ class TrackerPlan:
     training: TrainingPlan = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
     """share of a synthesised motion that the policy before must follow for the new one to train on it; 0: it trains on all"""
+    continued: PPOSettings | None = None
+    """PPO of a training that begins with trained weights; None: as one that begins with nothing"""
 
     @classmethod
     def paper(cls) -> "TrackerPlan":
@@ -82,6 +83,10 @@ class TrackerPlan:
     def __post_init__(self) -> None:
         if not 0 <= self.least_followed <= 1:
             raise SettingsError(f"least_followed is {self.least_followed}, expected a share from 0 to 1")
+
+    def settings_from(self, first: Path | None) -> TrackerSettings:
+        """Of a training that begins with the weights `first`, or with none."""
+        return self.settings if first is None or self.continued is None else replace(self.settings, ppo=self.continued)
 
 
 @dataclass(frozen=True)
@@ -153,26 +158,6 @@ class VariationPlan:
             guard=GuardSettings.off(),
             expected=Expected(tracker=10 * 3600 + 600, recording=600, dataset=60, variation=3600),
         )
-
-
-class ClosedLoop(Protocol):
-    """How an iteration's tracker is trained on with its generator in the loop (`parc.reflex.loop_stage`); a frozen dataclass."""
-
-    @property
-    def plan(self) -> TrainingPlan:
-        """How long; its seed does not count."""
-        ...
-
-    @property
-    def expected(self) -> float:
-        """s that it takes on the machine the preset is meant for."""
-        ...
-
-    def train(
-        self, out: Path, generator: Path, tracker: Path, clips: list[Clip], seed: int, character: Character, device: str
-    ) -> dict[str, Any]:
-        """Train in `out`, going on with what lies there; leaves an actor as a tracker's training does."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -331,7 +316,7 @@ def gpu() -> LoopSettings:
     plan = IterationPlan(
         generator=TrainSettings(seconds=360, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
-        tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35),
+        tracker=TrackerPlan(base, TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35, continued=careful),
         record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
         expected=Expected(380, 110, 1110, 40, 25),

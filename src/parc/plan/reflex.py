@@ -12,8 +12,8 @@ Each body goes through the same few states, all bodies side by side:
 
 How far a body has come (`Crossings`) is looked at after every control step: its place along the path only grows, by at most
 1.5 m a step, and not past a wall that its root is not up to (`parc.plan.path_progress.walk`). With get-ups at hand
-(`parc.plan.crossing.get_up`) who is down follows one of them instead of the generator. The paper writes the whole motion before it is
-followed (`parc.plan.open_loop`).
+(`parc.plan.crossing.get_up`) who is down follows one of them instead of the generator. The paper writes the whole motion before
+it is followed (`parc.plan.open_loop`).
 """
 
 import math

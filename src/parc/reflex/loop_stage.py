@@ -27,7 +27,7 @@ _DRAWERS = 8
 
 @dataclass(frozen=True)
 class ClosedLoopTraining:
-    """What `parc.loop.loop_plan.ClosedLoop` asks for."""
+    """What `parc.loop.closed_loop.ClosedLoop` asks for."""
 
     plan: TrainingPlan = field(default_factory=TrainingPlan)
     settings: ReflexTrainingSettings = field(default_factory=ReflexTrainingSettings)
