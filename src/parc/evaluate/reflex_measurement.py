@@ -64,8 +64,8 @@ class CrossingTest:
     def __post_init__(self) -> None:
         if self.runs < 1 or self.terrains_at_once < 1:
             raise SettingsError(f"{self.runs} runs on each terrain were asked for, expected at least 1")
-        if self.method != "reflex" and self.disturbance != Disturbance():
-            raise SettingsError(f"pushes and height noise are for reflexes, not for '{self.method}'")
+        if self.method != "reflex" and (self.get_up or self.disturbance != Disturbance()):
+            raise SettingsError(f"pushes, height noise and getting up are for reflexes, not for '{self.method}'")
 
     @property
     def label(self) -> str:
