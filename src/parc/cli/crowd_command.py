@@ -8,8 +8,15 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from parc.cli.base_command import Command, use_threads
-from parc.plan.crossing.crowd import CrowdSettings
+from parc.api.arguments import terrain_of
+from parc.character import humanoid
+from parc.cli.base_command import Command
+from parc.errors import SettingsError
+from parc.plan import Models
+from parc.plan.crossing.crowd import CrowdSettings, cross_together, crowd_paths
+from parc.report import Report
+from parc.run.atomic_files import write_bytes_atomically
+from parc.run.choose_device import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +42,8 @@ class Crowd(Command):
 
     def run(self) -> dict[str, Any]:
         """Draw the ways, cross, write."""
-        from parc.character import humanoid
-        from parc.cli.traverse_command import new_terrain
-        from parc.plan import Models
-        from parc.plan.crossing.crowd import cross_together, crowd_paths
-        from parc.report import Report
-        from parc.run.atomic_files import write_bytes_atomically
-
         use_threads(self.threads)
-        terrain = new_terrain(self.terrain, self.seed)
+        terrain = terrain_of(self.terrain, self.seed)
         paths = crowd_paths(terrain, np.random.default_rng(self.seed), self.settings)
         models = Models.load(humanoid(), self.torch_device, self.generator, self.tracker)
         crowd = cross_together(models, terrain, paths, self.settings, self.seed, self.threads)
@@ -70,8 +70,6 @@ class Crowd(Command):
 
     def check(self) -> None:
         """No characters in a replay are allowed; fewer are not."""
-        from parc.errors import SettingsError
-
         super().check()
         if self.shown < 0:
             raise SettingsError(f"{self.shown} characters were asked to be shown, expected at least 0")

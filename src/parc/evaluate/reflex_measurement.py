@@ -13,7 +13,7 @@ and height noise are drawn for each run alone.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 
@@ -38,7 +38,6 @@ from parc.plan.reflex import Reflex
 from parc.terrain.terrain import TerrainBatch
 
 Method = Literal["reflex", "open-loop", "search"]
-METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)
