@@ -31,7 +31,8 @@ from playwright.sync_api import sync_playwright
 from parc.character import humanoid
 from parc.path import TerrainPath
 from parc.plan import Models, plan_random_route
-from parc.plan.reflex import OUTCOMES, Reflex, ReflexSettings
+from parc.plan.crossing.reflex_crossings import OUTCOMES, ReflexSettings
+from parc.plan.reflex import Reflex
 from parc.terrain.procedural_terrain import RandomBoxes, random_boxes
 from parc.terrain.terrain import Terrain
 from parc.web.page_body import PAGE_REFLEX

@@ -26,7 +26,8 @@ from parc.evaluate.terrain_sets import TestCase, set_case
 from parc.metrics.naturalness import naturalness_of
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models, PlainSettings, SearchSettings, TraverseSettings
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.get_up import GetUpSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.terrain import Terrain
 
 AHEAD = TerrainPath(torch.tensor([[0.8, 0.8, 0.0], [2.4, 0.8, 0.0], [3.8, 0.8, 0.0]]))
@@ -94,6 +95,21 @@ def test_who_is_pushed_off_falls(able: Models) -> None:
     assert all(run.pushes >= 1 and run.seconds < 5 for run in found.runs)
     summary = summarise_crossings(found.runs)
     assert summary["falls_per_second"] == pytest.approx(3 / sum(run.seconds for run in found.runs))
+
+
+def test_who_may_get_up_has_not_fallen_at_once_and_what_it_did_is_counted(able: Models, flat: CrossedGroup) -> None:
+    """By a walk, which is no way to get up: it is followed for as long as there is."""
+    brief = replace(WALKING.reflex, get_up=GetUpSettings(seconds=0.4))
+    test = replace(WALKING, runs=1, reflex=brief, disturbance=Disturbance(push=9.0, push_gap=0.6))
+    fallen = cross_group(able, FLAT[:1], test, threads=1).runs[0]
+    rising = cross_group(replace(able, get_ups=(flat.clips[0],)), FLAT[:1], replace(test, get_up=True), threads=1).runs[0]
+    assert fallen.outcome == rising.outcome == "fallen" and (fallen.downs, rising.downs, rising.ups) == (0, 1, 0)
+    assert rising.seconds == pytest.approx(fallen.seconds + 0.4 - 1 / 30)
+    assert replace(test, get_up=True).label.endswith(", getting up")
+    with pytest.raises(SettingsError, match="getting up are for reflexes"):
+        CrossingTest("search", get_up=True)
+    runs = [replace(rising, downs=2, ups=1), replace(fallen, downs=1, ups=1)]
+    assert summarise_crossings(runs)["got_up"] == 2 / 3 and math.isnan(summarise_crossings([fallen])["got_up"])
 
 
 def test_the_open_loop_stands_beside(able: Models) -> None:

@@ -24,8 +24,9 @@ from parc.physics.mjcf_export import window_mjcf
 from parc.physics.mujoco_model import sealed_contract
 from parc.physics.physical_contract import Contract
 from parc.plan import Models, plan_route
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.plan.path_progress import walk
-from parc.plan.reflex import PlanWriter, ReflexSettings
+from parc.plan.reflex import PlanWriter
 from parc.terrain.terrain import Terrain, TerrainBatch
 from parc.track.env.body_tables import BodyTables
 from parc.track.follow.reference_table import WrittenTable

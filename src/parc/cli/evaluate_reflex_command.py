@@ -10,6 +10,7 @@ import tyro
 from parc.character import humanoid
 from parc.cli.base_command import number, tell
 from parc.cli.set_options import SetOptions
+from parc.dataset.clip_reading import read_clips
 from parc.dataset.convert.clip_files import save_clip
 from parc.errors import SettingsError
 from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
@@ -19,11 +20,11 @@ from parc.evaluate.terrain_sets import set_title
 from parc.evaluate.traverse_measurement import traverse_case
 from parc.models import shipped_generator, shipped_tracker
 from parc.plan import Models, PlainSettings, RouteSettings, SearchSettings, TraverseSettings
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.choose_device import use_threads
 from parc.run.dataclass_json import tidy
-from parc.run.hashing import hash_file
+from parc.run.hashing import hash_file, hash_json
 from parc.run.work_items import workers_at
 
 _COLUMNS = ("runs", "success", "success_error", "falls_per_second", "stuck", "seconds_to_goal", "speed", "walk_r", "human_n")
@@ -54,6 +55,8 @@ class EvaluateReflex(SetOptions):
     """m, also with this standard deviation of the believed height of each cell, a row each"""
     missing: tuple[float, ...] = ()
     """also with this share of cells whose height is not known, a row each"""
+    get_up: tuple[Path, ...] = ()
+    """motion files or data sets that get up from lying: who is down follows the nearest, a row beside each other one"""
     at_once: int = 20
     """terrains of a family that are simulated side by side; another number gives other runs"""
     save_motions: Path | None = None
@@ -86,11 +89,14 @@ class EvaluateReflex(SetOptions):
         files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
         critic = files["tracker"].with_name("critic.safetensors")
         files |= {"critic": critic} if critic.is_file() else {}
+        get_ups = tuple(clip for source in self.get_up for clip in read_clips(source, humanoid()))
         hashes = {kind: hash_file(file) for kind, file in files.items()}
+        if get_ups:
+            hashes["get_ups"] = hash_json([clip.motion.root_pos.tolist() + clip.motion.joint_rot.tolist() for clip in get_ups])
         device = self.torch_device
 
         def load() -> Models:
-            return Models.load(humanoid(), device, self.generator, self.tracker)
+            return replace(Models.load(humanoid(), device, self.generator, self.tracker), get_ups=get_ups)
 
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
             cases = [traverse_case(self.set, f, i, self.route) for f in choice.families for i in range(self.terrains)]
@@ -118,9 +124,10 @@ class EvaluateReflex(SetOptions):
             if method != "reflex":
                 rows.append(replace(usual, method=method))
                 continue
+            lying = (False, True) if self.get_up else (False,)
             for every in dict.fromkeys(self.every or (self.reflex.every,)):
                 test = replace(usual, reflex=replace(self.reflex, every=every))
-                rows += [replace(test, disturbance=what) for what in (self.disturbance, *harder)]
+                rows += [replace(test, disturbance=what, get_up=up) for what in (self.disturbance, *harder) for up in lying]
         return rows
 
     def _save(self, evaluator: CrossingEvaluator, tests: list[CrossingTest]) -> None:

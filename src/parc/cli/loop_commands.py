@@ -23,6 +23,7 @@ from parc.loop.run_outline import outline
 from parc.loop.run_progress import read_progress, read_run
 from parc.loop.stage_options import asked_for, with_options
 from parc.loop.time_budget import scaled, within
+from parc.reflex.loop_stage import closed_loop_of
 from parc.report.loop_figure import loop_figure
 from parc.report.loop_page import write_loop_report
 from parc.run.atomic_files import write_bytes_atomically
@@ -70,6 +71,9 @@ class Loop(Command):
     guard"""
     kinematic_only: bool = False
     """generated clips join the data set after kinematic correction; nothing is tracked"""
+    reflex: bool | None = None
+    """after each tracker, train it on to cross terrain without rehearsal (`parc train-reflex`), for .45 of the tracker's time on
+    top of --minutes; as the run was begun, or with gpu only, if not given"""
     cluster: str | None = None
     """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT"""
     processes: int | None = None
@@ -176,13 +180,19 @@ class Loop(Command):
         settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
         settings = with_options(settings, begun.get("options", {}) | self._stage_options())
         untracked, kinematic = not self.physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
+        settings = replace(
+            settings,
+            physics_correction=begun.get("physics_correction", True) and not untracked,
+            kinematic_correction=self.physics_correction and (self.kinematic_only or kinematic),
+        )
+        usual = begun.get("closed_loop") is not None if begun else settings.name == "gpu" and settings.physics_correction
+        wants_reflex = usual if self.reflex is None else self.reflex
         return (
             replace(
                 settings,
+                closed_loop=closed_loop_of(settings) if wants_reflex else None,
                 iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
                 seed=begun.get("seed", 0) if self.seed is None else self.seed,
-                physics_correction=begun.get("physics_correction", True) and not untracked,
-                kinematic_correction=self.physics_correction and (self.kinematic_only or kinematic),
                 shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
                 shipped_motions=settings.shipped_motions and self.shipped is not False,
                 torch_threads=begun.get("torch_threads", settings.torch_threads)

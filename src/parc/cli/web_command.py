@@ -54,7 +54,7 @@ class BuildWeb(Command):
         from parc.character import humanoid
         from parc.generate.rollout.path_rollout import RolloutSettings
         from parc.plan import Models
-        from parc.plan.reflex import ReflexSettings
+        from parc.plan.crossing.reflex_crossings import ReflexSettings
         from parc.web.build_page import build_page, check_folder, find_tools
 
         check_folder(self.out)

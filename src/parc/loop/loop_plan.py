@@ -27,6 +27,7 @@ from parc.generate.training.flat_adamw import AdamSettings
 from parc.generate.training.generator_training import TrainSettings
 from parc.generate.training.training_step import StepSettings
 from parc.loop.admission_rules import GuardSettings
+from parc.loop.closed_loop import ClosedLoop
 from parc.path.path_endpoints import EndpointSettings
 from parc.path.path_planning import PlanSettings
 from parc.quality.limit_profiles import AdmissionLimits, RecordingLimits
@@ -173,6 +174,8 @@ class LoopSettings:
     start: StartSettings = field(default_factory=StartSettings)
     variations: VariationPlan | None = None
     """of the starting set, recorded in simulation; None: D_0 is the starting set"""
+    closed_loop: ClosedLoop | None = None
+    """after each iteration's tracker: the same trained to cross terrain without rehearsal. Nothing else of the run uses it"""
     physics_correction: bool = True
     """False: generated clips join the data set, and nothing is tracked but the variations of the starting set"""
     kinematic_correction: bool = True

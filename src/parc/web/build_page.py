@@ -17,7 +17,7 @@ from pathlib import Path
 
 from parc.errors import ParcError, SettingsError
 from parc.generate.model.motion_generator import Generator
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.plan.reflex_export import export_reflex
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.hashing import hash_file

@@ -16,7 +16,8 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path import TerrainPath
 from parc.physics.mujoco_model import build_model, native_copy, root_height
 from parc.physics.physical_contract import Contract
-from parc.plan.reflex import Reflex, ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
+from parc.plan.reflex import Reflex
 from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrainedActor
 

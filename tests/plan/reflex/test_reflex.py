@@ -10,8 +10,9 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.plan import Models
+from parc.plan.crossing.reflex_crossings import ARRIVED, FALLEN, LATE, OUTCOMES, RUNNING, STUCK, Crossings, ReflexSettings
 from parc.plan.path_progress import STANDING
-from parc.plan.reflex import ARRIVED, FALLEN, LATE, OUTCOMES, RUNNING, STUCK, Crossings, Reflex, ReflexSettings
+from parc.plan.reflex import Reflex
 from parc.terrain import Terrain
 from parc.terrain.terrain import TerrainBatch
 from parc.track.follow.reference_table import FrameRows
