@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -53,6 +54,8 @@ class FrameTable:
     """[W]"""
     odds: Tensor
     """[W] float64, cumulative"""
+    pace: Tensor
+    """[N] m/s in the plane over the next second (`pace_of_frames`)"""
 
     @classmethod
     def build(
@@ -111,6 +114,7 @@ class FrameTable:
             window_start=window_start.to(device),
             window_clip=window_clip.to(device),
             odds=(odds / odds[-1]).to(device),
+            pace=pace_of_frames(frames.root_pos, torch.repeat_interleave(ends, lengths).to(device)),
         )
 
     def __len__(self) -> int:
@@ -139,6 +143,17 @@ def mirror_terrain(terrain: Terrain) -> Terrain:
     last = terrain.min_point[1] + (terrain.size[1] - 1) * terrain.cell
     bounds = None if terrain.bounds is None else terrain.bounds.flip(1)
     return replace(terrain, heights=terrain.heights.flip(1), min_point=torch.stack([terrain.min_point[0], -last]), bounds=bounds)
+
+
+def pace_of_frames(root_pos: Tensor, end: Tensor) -> Tensor:
+    """[N] m/s in the plane over the next second of frames [N, 3] in clips that end before a frame [N]: a stride or so.
+
+    Three chords of a third of a second each, so that curves count by their length and the sway of hips hardly does.
+    """
+    now = torch.arange(len(end), device=end.device)
+    at = [torch.minimum(now + round(FPS * k / 3), end - 1) for k in range(4)]
+    way = sum((root_pos[b, :2] - root_pos[a, :2]).norm(dim=-1) for a, b in pairwise(at))
+    return way * FPS / (at[-1] - now).clamp_min(1)
 
 
 def how_much_it_moves(root_pos: Tensor, start: Tensor, end: Tensor, still_counts: float = STILL_COUNTS) -> Tensor:

@@ -141,14 +141,14 @@ def make_trainer(
             raise SettingsError(
                 f"the first weights have the network {source.settings.network}, expected {settings.generator.network}"
             )
-        generator.network.load_state_dict(source.network.state_dict())
+        generator.begin_from(source)
         step = replace(step, adam=replace(step.adam, average_age=_TRUSTED))
 
     # the windows it trains on
     length = PAST_FRAMES + settings.window.future
     odds = (settings.mirrored, settings.balance, settings.made_share, settings.still_counts)
     table = FrameTable.build(clips, character, length, device, *odds)
-    windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
+    windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window, settings.generator.pace)
 
     # a new trainer, or the used one from its beginning
     if used is None:
