@@ -22,7 +22,9 @@ class TerrainPath:
             raise PathError(f"a path needs waypoints of shape [N, 3], got {list(self.nodes.shape)}")
         if not torch.isfinite(self.nodes).all():
             raise PathError("a waypoint of the path is not finite")
-        if self.pace is not None and (self.pace.shape != self.nodes.shape[:1] or (self.pace < 0).any() or self.pace.isinf().any()):
+        if self.pace is not None and (
+            self.pace.shape != self.nodes.shape[:1] or (self.pace < 0).any() or self.pace.isinf().any()
+        ):
             raise PathError(f"a path of {len(self.nodes)} waypoints needs as many paces of 0 m/s or more")
 
     def __len__(self) -> int:

@@ -3,7 +3,8 @@
 Kinematics is done once, here: a training step only gathers rows. Windows are drawn by skill and length: a skill with n frames in
 all gets a share proportional to n^balance (0.5: a skill with four times the data is drawn twice as often), divided over its
 clips by length. A window in which the root hardly moves counts as little as `STILL_COUNTS`: a model that has seen people wait
-waits too. With balance 1 and windows that all count 1 every window of the data set has the same chance, as in the paper.
+waits too. One of level gait counts what `parc.generate.data.gait_odds` says. With balance 1 and windows that all count 1 every
+window of the data set has the same chance, as in the paper.
 """
 
 import re
@@ -19,9 +20,10 @@ from parc.character.character import Character
 from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
+from parc.generate.data.gait_odds import GaitOdds, gait_counts
 from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.motion.frame_state import FrameState
-from parc.motion.motion_edits import mirror
+from parc.motion.motion_edits import mirror, sample
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 FPS = 30.0
@@ -68,11 +70,12 @@ class FrameTable:
         balance: float = 0.5,
         made_share: float | None = None,
         still_counts: float = STILL_COUNTS,
+        gait: GaitOdds = GaitOdds(),
     ) -> "FrameTable":
         """Clips shorter than `window` frames are left out; an error if none is left.
 
         `made_share`: of windows, those of generated motions; None: by `balance`, as one skill among the others. `still_counts`:
-        of a window that moves, what one counts whose root stands still.
+        of a window that moves, what one counts whose root stands still. `gait`: what seconds of level gait count.
         """
         usable = [c for c in clips if len(c.motion) >= window]
         if not usable:
@@ -85,10 +88,24 @@ class FrameTable:
                 )
         skills = [skill_of(c) for c in usable]
         motions, terrains = [c.motion for c in usable], [c.terrain for c in usable]
+
+        # what windows count by their gait; people's is also played faster and slower, and nothing else of those copies counts
+        by_gait: list[Tensor] = []
+        if gait.says_something:
+            found = gait_counts(usable, character, gait)
+            by_gait = [of.counts for of in found]
+            for i, tempo in ((i, tempo) for i, of in enumerate(found) for tempo in gait.tempos if bool((of.is_gait > 0).any())):
+                at = torch.arange(0, len(motions[i]) - 1, tempo, dtype=torch.float64)
+                if len(at) >= window:
+                    motions.append(sample(motions[i], at))
+                    terrains.append(terrains[i])
+                    skills.append(skills[i])
+                    by_gait.append((found[i].counts * found[i].is_gait)[at.round().long()])
         if mirrored and character.mirror_of is not None:
             motions += [mirror(m, character) for m in motions]
             terrains += [mirror_terrain(t) for t in terrains]
             skills = skills * 2
+            by_gait = by_gait * 2
 
         lengths = torch.tensor([len(m) for m in motions])
         ends = lengths.cumsum(0)
@@ -101,7 +118,10 @@ class FrameTable:
         window_start = starts[window_clip] + torch.arange(int(counts.sum())) - first_window[window_clip]
         moves = how_much_it_moves(frames.root_pos, window_start, ends[window_clip], still_counts)
         moving = torch.zeros(len(motions), dtype=torch.float64).index_add_(0, window_clip, moves)
-        odds = (_skill_factor(moving, skills, balance, made_share)[window_clip] * moves).cumsum(0)
+        odds = _skill_factor(moving, skills, balance, made_share)[window_clip] * moves
+        if by_gait:
+            odds = odds * torch.cat(by_gait).double()[window_start + window // 2]
+        odds = odds.cumsum(0)
 
         frames = FrameState(*(part.to(device) for part in frames))
         return cls(

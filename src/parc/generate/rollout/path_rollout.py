@@ -323,9 +323,7 @@ class PathRunner:
         on_path = self.paths.pace_at(self.progress)
         return self.pace if on_path is None else torch.where(on_path.isnan(), self.pace, on_path)
 
-    def _end(
-        self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor, pace: Tensor | None
-    ) -> tuple[Tensor, ...]:
+    def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor, pace: Tensor | None) -> tuple[Tensor, ...]:
         """The best candidate of each row, and how far it comes, into the buffers."""
         keep = self.settings.keep
         state, plan = state.narrow(0, keep), state.narrow(keep, self._window.overlap)

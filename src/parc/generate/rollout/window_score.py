@@ -79,8 +79,8 @@ def score_window(
 
     past_pos [B, 2, bodies, 3] and past_counts (a 0-d 0 or 1: whether there is a past) for the jerk at the seam; direction [B, 2]
     is a world unit vector; B / N windows in turn are on each of N terrains.
-    `walls_carry`: nothing falls that is near the face of a wall. `wanted` [B] m: progress beyond it counts against the window, for
-    a slower pace was asked for; NaN: the more the better.
+    `walls_carry`: nothing falls that is near the face of a wall. `wanted` [B] m: progress beyond it counts against the window,
+    for a slower pace was asked for; NaN: the more the better.
     """
     probe = probe_points(character, contacts.device)
     points = world_points(probe.surface, pose)

@@ -105,9 +105,7 @@ class WindowStep:
         `coefficients` [S]: s of each sampler step; `embeddings`: the network's view of each (`Generator.level_embeddings`).
         """
         past, heightmap, target = self._describing(start.past, start.past_pose, start.terrain, start.aim, start.pace)
-        features = self.generator.denoise_window(
-            past, heightmap, target, noise, coefficients, self.plan, embeddings, self._mixed
-        )
+        features = self.generator.denoise_window(past, heightmap, target, noise, coefficients, self.plan, embeddings, self._mixed)
         frames = self._decoding(features, start.past, planned)
         if self._repairs is not None:
             frames = self._repairing(*frames, start.past, start.past_pose, start.has_past, start.terrain)
