@@ -1,6 +1,6 @@
 """How much a training window counts by how it moves: level gait of people more, a shuffle in a crouch less.
 
-A generator walks as its windows do. Motions that a simulated body made may be good climbs and bad walks at once, so what is weighed
+A generator walks as its windows do. Motions that a simulated body made may be good climbs and bad walks at once: what is weighed
 is not clips but seconds of them (`parc.metrics.gait_windows`). A second on level ground, standing to running, is judged by
 
     knee in stance      `KNEE` of its activity: as people up to the first number of degrees, as nobody from the second on
