@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from parc.cli.base_command import number, use_threads
+from parc.cli.pace_option import at_pace
 from parc.cli.set_options import SetOptions
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class EvaluateReflex(SetOptions):
     """on each terrain"""
     every: tuple[int, ...] = (5,)
     """control steps from one plan of a body to its next, a row each"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     push: tuple[float, ...] = ()
     """m/s, also with pushes of this strength about every 3 s in random directions, a row each"""
     height_noise: tuple[float, ...] = ()
@@ -98,6 +101,12 @@ class EvaluateReflex(SetOptions):
         if self.terrains < 1 or not self.methods or not self.every:
             raise SettingsError("expected at least one terrain, one method, and one number of control steps between plans")
         usual = CrossingTest(runs=self.runs, terrains_at_once=self.at_once, seed=self.seed + 1)
+        search, plain = usual.search.method, usual.open_loop.method
+        usual = replace(
+            usual,
+            search=replace(usual.search, method=replace(search, rollout=at_pace(search.rollout, self.pace))),
+            open_loop=replace(usual.open_loop, method=replace(plain, rollout=at_pace(plain.rollout, self.pace))),
+        )
         harder = [Disturbance(push=value) for value in self.push]
         harder += [Disturbance(height_noise=value) for value in self.height_noise]
         harder += [Disturbance(missing=value) for value in self.missing]
@@ -107,7 +116,8 @@ class EvaluateReflex(SetOptions):
                 rows.append(replace(usual, method=method))
                 continue
             for every in dict.fromkeys(self.every):
-                test = replace(usual, reflex=ReflexSettings(every=every))
+                rollout = at_pace(ReflexSettings().rollout, self.pace)
+                test = replace(usual, reflex=ReflexSettings(every=every, rollout=rollout))
                 rows += [replace(test, disturbance=what) for what in (Disturbance(), *harder)]
         return rows
 

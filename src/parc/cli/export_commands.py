@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.cli.base_command import Command
+from parc.cli.pace_option import at_pace
 from parc.errors import FormatError
 
 
@@ -62,6 +63,8 @@ class ExportOnnx(Command):
     """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     precision: Literal["fp32", "fp16", "int8"] = "fp32"
     """of the weights; inputs and outputs are always float32"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; built in; for a generator that was trained with a pace"""
     steps: int | None = None
     """denoising steps of a window; as trained if not given"""
     repair: bool = True
@@ -97,6 +100,7 @@ class ExportOnnx(Command):
         rollout = RolloutSettings(
             keep=generator.settings.future, overlap=0, steps=self.steps, lock_feet=self.repair, fall=self.repair
         )
+        rollout = at_pace(rollout, self.pace)
         files = export_reflex(generator, trained, self.out, ReflexSettings(rollout=rollout), self.precision, self.cell)
         return {"out": str(self.out), "bytes": {file.name: file.stat().st_size for file in files.values()}}
 

@@ -10,6 +10,7 @@ import tyro
 
 from parc.character import humanoid
 from parc.cli.base_command import Command, advance, progress, show_workers
+from parc.cli.pace_option import at_pace
 from parc.cli.picture_file import check_picture, save_picture
 from parc.correct.correct_motions import OptimiseSettings, optimise
 from parc.correct.generate_clip import GenerateClipSettings, generate_clip
@@ -46,6 +47,8 @@ class Generate(Command):
     """trained generator (.safetensors); the one in the box if not given"""
     path: Path | None = None
     """path (.json) to follow; without it one is planned between random points near the edges"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     picture: Path | None = None
     """also draw it (.png)"""
     preset: Literal["default", "paper"] = "default"
@@ -62,13 +65,14 @@ class Generate(Command):
         """Generate."""
         check_picture(self.picture)
         check_writable(self.out)
+        settings = replace(self.settings, rollout=at_pace(self.settings.rollout, self.pace))
         character, source = humanoid(), self.generator or shipped_generator()
         model = Generator.load(source, character, self.torch_device)
         terrain = load_terrain(self.terrain)
         route = load_path(self.path) if self.path else plan_random_path(terrain, np.random.default_rng(self.seed))
         with progress(None, "generating") as bar:
             made = generate_clip(
-                model, terrain, route, self.out.stem, self.settings, self.seed, source.name, lambda n, of: advance(bar, n, of)
+                model, terrain, route, self.out.stem, settings, self.seed, source.name, lambda n, of: advance(bar, n, of)
             )
         save_clip(made.clip, self.out, character)
         if self.picture:

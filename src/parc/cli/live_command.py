@@ -1,6 +1,6 @@
 """`parc live`: a character that plans while it runs, measured."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,6 +9,7 @@ import tyro
 
 from parc.character import humanoid
 from parc.cli.base_command import Command, progress
+from parc.cli.pace_option import at_pace
 from parc.dataset import Clip, DatasetWriter, Provenance
 from parc.errors import SettingsError
 from parc.plan import Models
@@ -28,6 +29,8 @@ class Live(Command):
     """trained generator (.safetensors); the one in the box if not given"""
     tracker: Path | None = None
     """trained actor (.safetensors); the one in the box if not given"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     planning: Literal["beside", "between"] = "beside"
     """make plans in a thread beside the physics, or between two steps of it; the run is the same"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -35,6 +38,9 @@ class Live(Command):
     settings: Annotated[TrialSettings, tyro.conf.arg(name="")] = field(default_factory=TrialSettings)
 
     def run(self) -> dict[str, Any]:
+        pilot = self.settings.pilot
+        planner = replace(pilot.planner, rollout=at_pace(pilot.planner.rollout, self.pace))
+        settings = replace(self.settings, pilot=replace(pilot, planner=planner))
         character = humanoid()
         models = Models.load(character, "cpu", self.generator, self.tracker)
         torch.set_num_threads(1)
@@ -42,10 +48,10 @@ class Live(Command):
         with progress(self.terrains, "terrains") as bar:
             for index in range(self.terrains):
                 result, motion = run_trial(
-                    models.generator, models.tracker, index, self.seed, self.settings, self.planning == "beside", models.critic
+                    models.generator, models.tracker, index, self.seed, settings, self.planning == "beside", models.critic
                 )
                 results.append(result)
-                ground = trial_ground(index, self.seed, self.settings)
+                ground = trial_ground(index, self.seed, settings)
                 provenance = Provenance(source="live", seed=self.seed, skill="live", losses={"reached": float(result.reached)})
                 clips.append(Clip(f"live_s{self.seed}_{index:03d}", motion, ground.terrain, provenance=provenance))
                 bar.update()

@@ -10,6 +10,7 @@ import tyro
 
 from parc.character import humanoid
 from parc.cli.base_command import Command, progress, use_threads
+from parc.cli.pace_option import at_pace
 from parc.cli.path_command import read_cell
 from parc.cli.traverse_page import write_outcome
 from parc.dataset.convert.clip_files import WRITABLE
@@ -47,6 +48,8 @@ class CrossingOptions(Command):
     preset: CrossingPreset = "search"
     """search: many short plans simulated, the best go on; plain: plan the whole motion, correct it, follow it; course: the long
     run across the parkour park, a search among 32 plans at s = 0.5 (paper), 32 m and more, 10 minutes"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     effort: float = 1.0
     """price of climbs, drops and jumps in planning; 0 is the paper's cost, 1 mostly keeps to the streets; .25 with course"""
     settings: Annotated[TraverseSettings, tyro.conf.arg(name="")] = field(default_factory=TraverseSettings)
@@ -77,6 +80,7 @@ class CrossingOptions(Command):
             method = replace(method, reroute=method.reroute and reroute)
         elif method.optimise is not None and method.optimise.iterations == 0:
             method = replace(method, optimise=None)
+        method = replace(method, rollout=at_pace(method.rollout, self.pace))
         return replace(self.settings, method=method, route=priced(self.settings.route, self.effort))
 
 

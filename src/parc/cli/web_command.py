@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.cli.base_command import Command
+from parc.cli.pace_option import at_pace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,8 @@ class BuildWeb(Command):
     """control steps from one plan to the next"""
     windows: int = 3
     """windows of frames in a plan"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; built in; for a generator that was trained with a pace"""
     steps: int = 3
     """steps of the sampler for each window"""
     cache: Path | None = None
@@ -62,6 +65,7 @@ class BuildWeb(Command):
         find_tools()
         models = Models.load(humanoid(), "cpu", self.generator, self.tracker, half=False)
         rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
+        rollout = at_pace(rollout, self.pace)
         settings = ReflexSettings(every=self.every, windows=self.windows, rollout=rollout)
 
         def told(what: str) -> None:

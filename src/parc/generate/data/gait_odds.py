@@ -45,9 +45,7 @@ class GaitOdds:
 
     def __post_init__(self) -> None:
         if not (self.like > 0 and 0 < self.unlike <= self.like):
-            raise SettingsError(
-                f"gait counts from {self.unlike} to {self.like}, expected two numbers above 0, in order"
-            )
+            raise SettingsError(f"gait counts from {self.unlike} to {self.like}, expected two numbers above 0, in order")
         if not all(0.5 <= tempo <= 2 and tempo != 1 for tempo in self.tempos):
             raise SettingsError(f"gait is played at rates {self.tempos}, expected numbers from .5 to 2 other than 1")
 

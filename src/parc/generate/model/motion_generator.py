@@ -27,7 +27,7 @@ from parc.generate.model.feature_layout import FeatureLayout, RotationEncoding, 
 from parc.generate.model.noise_schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, advance, sample
 from parc.generate.model.paper_encoder import EncoderSettings, PaperEncoder
 from parc.generate.model.prefix_transformer import PAST_FRAMES, PrefixSettings, PrefixTransformer
-from parc.generate.model.wanted_pace import NUMBERS, PaceName, pace_features, speed_of
+from parc.generate.model.wanted_pace import NUMBERS, pace_features
 from parc.run.checkpoint import check_room, fill, load_checkpoint, read_description, save_checkpoint
 from parc.run.dataclass_json import from_json
 from parc.run.file_reading import reading
@@ -110,11 +110,13 @@ class Generator(nn.Module):
         wanted = torch.full_like(direction[:, 0], torch.nan) if pace is None else pace
         return torch.cat([direction, pace_features(wanted)], -1)
 
-    def check_pace(self, pace: float | PaceName | None) -> None:
-        """Refuse a pace, if it is asked for, of a generator that was trained without one."""
-        speed_of(pace)
-        if pace is not None and not self.settings.pace:
-            raise SettingsError(f"a pace of {pace} is asked for, but this generator was trained without one: leave it out")
+    def asked_for(self, pace: float | None) -> float:
+        """m/s asked for, NaN for none; a pace is refused by a generator that was trained without one."""
+        if pace is None:
+            return float("nan")
+        if not self.settings.pace:
+            raise SettingsError(f"a pace of {pace:g} m/s is asked for, but this generator was trained without one: leave it out")
+        return pace
 
     def noise_shape(self, batch: int) -> tuple[int, int, int]:
         """Of the noise that windows of a batch start from."""

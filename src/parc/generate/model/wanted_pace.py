@@ -6,14 +6,11 @@ Inside tensors NaN stands for none. The network reads two numbers of it, so that
     none       0, 0
 """
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
 from parc.errors import SettingsError
 
-PaceName = Literal["walk", "jog", "run", "sprint"]
 PACES: dict[str, float] = {"walk": 1.4, "jog": 2.4, "run": 3.4, "sprint": 5.0}
 """m/s"""
 FASTEST = 12.0
@@ -24,14 +21,20 @@ _UNIT = 2.0
 """m/s that the network reads as 1"""
 
 
-def speed_of(pace: float | PaceName | None) -> float:
-    """m/s of a pace by name or number; NaN for none."""
-    if pace is None:
-        return float("nan")
-    speed = PACES.get(pace) if isinstance(pace, str) else float(pace)
-    if speed is None or not 0 <= speed <= FASTEST:
-        raise SettingsError(f"the pace is {pace}, expected {', '.join(PACES)} or a speed from 0 to {FASTEST:g} m/s")
+def read_pace(text: str) -> float:
+    """m/s of a pace by name or number."""
+    try:
+        speed = PACES[text] if text in PACES else float(text)
+    except ValueError:
+        speed = -1.0
+    check_speed(speed, text)
     return speed
+
+
+def check_speed(speed: float, told: object) -> None:
+    """Refuse what nobody runs, as it was told."""
+    if not 0 <= speed <= FASTEST:
+        raise SettingsError(f"the pace is {told}, expected {', '.join(PACES)} or a speed from 0 to {FASTEST:g} m/s")
 
 
 def pace_features(pace: Tensor) -> Tensor:

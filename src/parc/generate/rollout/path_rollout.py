@@ -26,7 +26,7 @@ from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule, spaced
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.generate.model.wanted_pace import PaceName, speed_of
+from parc.generate.model.wanted_pace import check_speed
 from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.path_arrival import SAME_HEIGHT, arrive
 from parc.generate.rollout.window_score import ScoreWeights, departure, score_window
@@ -72,9 +72,9 @@ class RolloutSettings:
     """s, time limit"""
     slowest: float = 0.0
     """m/s: a path that takes longer than `seconds` at this speed gets that much time; 0: never"""
-    pace: float | PaceName | None = None
-    """m/s in the plane, or walk, jog, run, sprint: the speed asked for, of a generator that was trained to be asked. A path's own
-    pace comes before it. None: as it likes"""
+    pace: float | None = None
+    """m/s in the plane asked for, of a generator that was trained to be asked; the pace of a path comes before it. None: as it
+    likes"""
     half: bool = True
     """on GPUs the network computes in bfloat16"""
     start_height: tuple[float, float] = (0.7, 0.9)
@@ -94,7 +94,8 @@ class RolloutSettings:
             raise SettingsError(f"{self.keep} frames of a window are kept, expected at least {PAST_FRAMES}")
         if not 0 < self.seconds < math.inf:
             raise SettingsError(f"the time limit is {self.seconds} s, expected a positive number")
-        speed_of(self.pace)
+        if self.pace is not None:
+            check_speed(self.pace, f"{self.pace:g} m/s")
         if self.choices < 1:
             raise SettingsError(f"{self.choices} candidates for each window, expected at least 1")
 
@@ -162,7 +163,7 @@ class PathRunner:
             raise PathError(f"{len(terrain)} terrains and {len(paths)} paths, expected one path for each terrain")
         if settings.keep > generator.settings.future:
             raise SettingsError(f"{settings.keep} frames are kept of windows of {generator.settings.future}")
-        generator.check_pace(settings.pace)
+        asked = generator.asked_for(settings.pace)
         device = generator.device
         if settings.half and device.type == "cuda" and generator.network.dtype == torch.float32:
             generator = generator.in_precision(torch.bfloat16)
@@ -180,6 +181,8 @@ class PathRunner:
         self._embeddings = generator.level_embeddings(self._window.plan)
         self._blend = settings.blend.coefficients(len(self._window.plan), device)
         self._make_buffers(device)
+        self.pace = torch.full((self.batch,), asked, device=device)
+        """[B] m/s asked for where no path says otherwise, NaN: none"""
         self.reset(None, torch.Generator(device).manual_seed(0))
 
         # compile, then capture; both run windows, so the buffers are set back
@@ -236,9 +239,6 @@ class PathRunner:
         self.has_past, self.has_plan = torch.zeros((), device=device), torch.zeros((), device=device)
         self.noise = torch.zeros(self.generator.noise_shape(b * self.settings.choices), device=device)
         self.coefficients = spaced(torch.ones(len(self._window.plan), device=device))
-
-        # the pace asked for where no path says otherwise
-        self.pace = torch.full((b,), speed_of(self.settings.pace), device=device)
 
         # how far the motions have come, and how long they may last
         self.progress = torch.zeros(b, device=device)

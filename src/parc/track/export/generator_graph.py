@@ -13,7 +13,6 @@ from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.generate.model.wanted_pace import speed_of
 from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.generate.rollout.window_step import WindowStart, WindowStep
@@ -42,8 +41,9 @@ class GeneratorGraph(nn.Module):
         plan = schedule.plan(generator.device)
         if len(plan) > MOST_STEPS:
             raise SettingsError(f"this generator takes {len(plan)} sampler steps, a file holds at most {MOST_STEPS}")
-        generator.check_pace(settings.pace)
+        pace = generator.asked_for(settings.pace)
         self.generator, self.settings, self.cell, self.steps = generator, settings, cell, len(plan)
+        self.pace = pace if generator.settings.pace else None
         self._embeddings = generator.level_embeddings(plan)
         self._blend = settings.blend.coefficients(len(plan), generator.device)
         repairs = RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None
@@ -75,7 +75,7 @@ class GeneratorGraph(nn.Module):
         known = has_past.reshape(())
         coefficients = 1 - known * (1 - self._blend)
         ground = as_batch(terrain, terrain_min, self.cell)
-        pace = torch.full_like(target[:, 0], speed_of(self.settings.pace)) if self.generator.settings.pace else None
+        pace = None if self.pace is None else torch.full_like(target[:, 0], self.pace)
         start = WindowStart(past, past.body_pose(character), known, ground, target, pace)
         state, _ = self._window(start, None, noise, coefficients, self._embeddings)
         rotations = rotation.from_matrix(state.root_rot), rotation.from_matrix(state.joint_rot)
