@@ -18,7 +18,6 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.kinematics import BodyPose
-from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.blended_denoising import PAPER_BLEND, Blend
@@ -29,10 +28,10 @@ from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.generate.model.wanted_pace import check_speed
 from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.path_arrival import SAME_HEIGHT, arrive
+from parc.generate.rollout.rollout_batch import RolloutBatch
 from parc.generate.rollout.window_score import ScoreWeights, departure, score_window
 from parc.generate.rollout.window_step import PlannedFrames, WindowStart, WindowStep
 from parc.motion.frame_state import FrameState
-from parc.motion.motion import Motion
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.run.compile_traced import TracedFunction
@@ -98,39 +97,6 @@ class RolloutSettings:
             check_speed(self.pace, f"{self.pace:g} m/s")
         if self.choices < 1:
             raise SettingsError(f"{self.choices} candidates for each window, expected at least 1")
-
-
-@dataclass(frozen=True, eq=False)
-class RolloutBatch:
-    """Motions of B rows, padded to the longest."""
-
-    root_pos: Tensor
-    """[B, T, 3]"""
-    root_rot: Tensor
-    """[B, T, 4] xyzw"""
-    joint_rot: Tensor
-    """[B, T, bodies - 1, 4] xyzw"""
-    contacts: Tensor
-    """[B, T, bodies]"""
-    frames: Tensor
-    """[B] frames that count"""
-    reached: Tensor
-    """[B] bool, arrived at the goal in time"""
-
-    def __len__(self) -> int:
-        return self.frames.shape[0]
-
-    def motions(self, rows: Tensor | None = None) -> list[Motion]:
-        """Of all rows, or of those named [K]."""
-        parts = (self.root_pos, self.root_rot, self.joint_rot, self.contacts, self.frames)
-        each = zip(*((t if rows is None else t[rows]).cpu() for t in parts), strict=True)
-        return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in each]
-
-    def clips(self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance) -> list[Clip]:
-        """The motions with the terrains and paths they were made for, named `name`_row."""
-        each = len(self) // len(terrains)
-        rows = enumerate(self.motions())
-        return [Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], provenance=provenance) for i, m in rows]
 
 
 class _Buffers(NamedTuple):
