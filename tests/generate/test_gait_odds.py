@@ -78,6 +78,9 @@ def test_copies_at_other_tempos_fill_the_paces_between(upright):
     torch.testing.assert_close(slower[29], 0.8 * plain.pace[23], atol=0.08, rtol=0)
     torch.testing.assert_close(faster[20], 1.25 * plain.pace[25], atol=0.08, rtol=0)
     assert len(more.clip_start) == 3 and float(middle) > 0.5
+    share = torch.diff(more.odds, prepend=torch.zeros(1, dtype=torch.float64))
+    by_copy = [float(share[more.window_clip == k].sum()) for k in range(3)]
+    assert max(by_copy) < 0.5  # together they count as the original did
 
 
 def test_impossible_odds_are_refused():

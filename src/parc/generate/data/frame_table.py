@@ -89,18 +89,20 @@ class FrameTable:
         skills = [skill_of(c) for c in usable]
         motions, terrains = [c.motion for c in usable], [c.terrain for c in usable]
 
-        # what windows count by their gait; people's is also played faster and slower, and nothing else of those copies counts
+        # what windows count by their gait; people's is also played faster and slower: nothing else of those copies counts, and
+        # what it is worth is shared among them and the original
         by_gait: list[Tensor] = []
         if gait.says_something:
             found = gait_counts(usable, character, gait)
-            by_gait = [of.counts for of in found]
+            part = 1 / (1 + len(gait.tempos))
+            by_gait = [of.counts * (1 - (1 - part) * of.is_gait) for of in found]
             for i, tempo in ((i, tempo) for i, of in enumerate(found) for tempo in gait.tempos if bool((of.is_gait > 0).any())):
                 at = torch.arange(0, len(motions[i]) - 1, tempo, dtype=torch.float64)
                 if len(at) >= window:
                     motions.append(sample(motions[i], at))
                     terrains.append(terrains[i])
                     skills.append(skills[i])
-                    by_gait.append((found[i].counts * found[i].is_gait)[at.round().long()])
+                    by_gait.append((part * found[i].counts * found[i].is_gait)[at.round().long()])
         if mirrored and character.mirror_of is not None:
             motions += [mirror(m, character) for m in motions]
             terrains += [mirror_terrain(t) for t in terrains]

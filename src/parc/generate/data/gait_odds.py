@@ -41,7 +41,7 @@ class GaitOdds:
     unlike: float = 1.0
     """the same for one that stands, walks or runs there as nobody does"""
     tempos: tuple[float, ...] = ()
-    """rates at which level walks and runs of people are also played: 1.1 is a tenth faster"""
+    """rates at which level walks and runs of people are also played, 1.1 is a tenth faster; together they count as one"""
 
     def __post_init__(self) -> None:
         if not (self.like > 0 and 0 < self.unlike <= self.like):
@@ -62,10 +62,6 @@ class GaitCounts(NamedTuple):
     """[T] what it counts"""
     is_gait: Tensor
     """[T] 1 where people walk or run on the level, 0 elsewhere"""
-
-    def at(self, frames: Tensor) -> "GaitCounts":
-        """Those of other frames of the clip."""
-        return GaitCounts(self.counts[frames], self.is_gait[frames])
 
 
 def gait_counts(clips: Sequence[Clip], character: Character, odds: GaitOdds) -> list[GaitCounts]:
