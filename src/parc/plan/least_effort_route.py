@@ -60,7 +60,7 @@ class RouteSettings:
     """m"""
     jump: float = 3.0
     """cost of a jump"""
-    run_up: float = 2.0
+    run_up: float = 0.0
     """cost of a metre of level ground that a jump has too little behind it to run up (`parc.plan.leap_run_up`)"""
     askew: float = 4.0
     """cost of a climb from one cell to another that only touch at a corner"""
