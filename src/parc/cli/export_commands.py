@@ -100,8 +100,9 @@ class ExportOnnx(Command):
         rollout = RolloutSettings(
             keep=generator.settings.future, overlap=0, steps=self.steps, lock_feet=self.repair, fall=self.repair
         )
-        rollout = at_pace(rollout, self.pace)
-        files = export_reflex(generator, trained, self.out, ReflexSettings(rollout=rollout), self.precision, self.cell)
+        files = export_reflex(
+            generator, trained, self.out, at_pace(ReflexSettings(rollout=rollout), self.pace), self.precision, self.cell
+        )
         return {"out": str(self.out), "bytes": {file.name: file.stat().st_size for file in files.values()}}
 
 

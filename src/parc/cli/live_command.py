@@ -39,7 +39,7 @@ class Live(Command):
 
     def run(self) -> dict[str, Any]:
         pilot = self.settings.pilot
-        planner = replace(pilot.planner, rollout=at_pace(pilot.planner.rollout, self.pace))
+        planner = at_pace(pilot.planner, self.pace)
         settings = replace(self.settings, pilot=replace(pilot, planner=planner))
         character = humanoid()
         models = Models.load(character, "cpu", self.generator, self.tracker)

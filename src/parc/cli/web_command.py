@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import Command
+from parc.cli.base_command import Command, tell
 from parc.cli.pace_option import at_pace
 
 
@@ -53,7 +53,6 @@ class BuildWeb(Command):
             super().show({key: value for key, value in result.items() if key != "files"})
 
     def _build(self) -> dict[str, Any]:
-        import sys
 
         from parc.character import humanoid
         from parc.generate.rollout.path_rollout import RolloutSettings
@@ -65,13 +64,9 @@ class BuildWeb(Command):
         find_tools()
         models = Models.load(humanoid(), "cpu", self.generator, self.tracker, half=False)
         rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
-        rollout = at_pace(rollout, self.pace)
-        settings = ReflexSettings(every=self.every, windows=self.windows, rollout=rollout)
+        settings = at_pace(ReflexSettings(every=self.every, windows=self.windows, rollout=rollout), self.pace)
 
-        def told(what: str) -> None:
-            print(what, file=sys.stderr, flush=True)
-
-        sizes = build_page(self.out, models.generator, models.tracker, settings, self.precision, self.cache, told)
+        sizes = build_page(self.out, models.generator, models.tracker, settings, self.precision, self.cache, tell)
         return {"out": str(self.out), "megabytes": round(sum(sizes.values()) / 1e6, 2), "files": sizes}
 
     def _serve(self) -> None:
