@@ -70,7 +70,7 @@ def with_run_ups(terrain: Terrain, route: Route, path: TerrainPath) -> TerrainPa
     speed = leap_speed(length, np.diff(heights), terrain.cell)
     arc = path.arc_length.detach().cpu().double().numpy()
     wanted = np.full(len(arc), np.nan)
-    for k in np.nonzero(route.is_jump)[0]:
+    for k in np.flatnonzero(np.array(route.is_jump)):
         near = (arc >= begins[k] - run_up(speed[k]) - 1e-6) & (arc < begins[k + 1] - 1e-6)
         wanted[near] = np.fmax(wanted[near], speed[k])
     return TerrainPath(path.nodes, torch.from_numpy(wanted).float())
