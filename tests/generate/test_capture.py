@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from parc.character import humanoid
+from parc.generate.data.training_windows import WindowSampler
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
@@ -47,7 +48,8 @@ def test_the_net_catches():
 @pytest.mark.parametrize("rolls_out", [False, True])
 def test_training_step(windows, rolls_out):
     torch.manual_seed(0)
-    generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32)))
+    generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32), pace=rolls_out))
+    windows = WindowSampler(windows.table, windows.layout, windows.grid, windows.settings, has_pace=rolls_out)
     trainer = GeneratorTrainer(
         generator, windows, StepSettings(batch=4, levels=2, statistics_windows=64), distributed.setup("cpu"), seed=0
     )
@@ -60,10 +62,12 @@ def test_training_step(windows, rolls_out):
         assert captured.count > 20
 
 
-def test_rollout_window(tiny_generator):
+@pytest.mark.parametrize("asked", [False, True])
+def test_rollout_window(asked):
+    generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32), pace=asked)).eval()
     terrain = TerrainBatch.stack([Terrain.flat((20, 20))] * 2)
-    path = TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [5.0, 5.0, 0.0]]))
-    runner = PathRunner(tiny_generator, terrain, PathBatch.stack([path] * 2), 2, RolloutSettings(choices=2))
+    path = TerrainPath(torch.tensor([[1.0, 1.0, 0.0], [5.0, 5.0, 0.0]]), torch.tensor([1.4, torch.nan]) if asked else None)
+    runner = PathRunner(generator, terrain, PathBatch.stack([path] * 2), 2, RolloutSettings(choices=2))
     with torch.no_grad():
         runner.window_without_graph()
         with Captured() as captured:

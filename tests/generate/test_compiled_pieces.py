@@ -93,9 +93,9 @@ def test_what_is_compiled_of_training_does_not_depend_on_the_size_of_the_data(wa
     kinds = []
     for frames in (40, 60):
         clip = dataclasses.replace(walk, motion=walk.motion.slice(0, frames))
-        generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32)))
+        generator = Generator(humanoid(), GeneratorSettings(network=PrefixSettings(32, 1, 2, 32), pace=True))
         table = FrameTable.build([clip], humanoid(), 15, "cpu")
-        sampler = WindowSampler(table, generator.layout, generator.settings.grid, WindowSettings())
+        sampler = WindowSampler(table, generator.layout, generator.settings.grid, WindowSettings(), has_pace=True)
         step = StepSettings(batch=4, levels=2, own_start=0.0, statistics_windows=64)
         trainer = GeneratorTrainer(generator, sampler, step, distributed.setup("cpu"), 0)
         trainer.fit_statistics()

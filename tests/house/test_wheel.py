@@ -3,12 +3,13 @@
 import re
 import subprocess
 import tomllib
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "parc"
 LARGEST = 60e6
-"""bytes, before compression"""
+"""bytes, compressed as in a wheel"""
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -38,5 +39,5 @@ def test_a_star_stays_in_its_folder() -> None:
 
 
 def test_the_wheel_stays_small() -> None:
-    size = sum((PACKAGE / name).stat().st_size for name in files())
+    size = sum(len(zlib.compress((PACKAGE / name).read_bytes(), 1)) for name in files())
     assert size < LARGEST, f"{size / 1e6:.0f} MB"

@@ -15,7 +15,7 @@ from parc.errors import ParcError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
 from parc.metrics.clip_measures import measure_clips
-from parc.models import FOLDER, HASHES, published_hashes, shipped_generator, shipped_motions, shipped_tracker
+from parc.models import FOLDER, HASHES, generator_file, published_hashes, shipped_generator, shipped_motions, shipped_tracker
 from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 from parc.track.follow.runner import Runner
@@ -86,3 +86,17 @@ def test_the_tracker_repeats_recorded_motions_with_feet_that_stand() -> None:
     assert len(whole) >= 6
     for losses in measure_clips(whole, humanoid()):
         assert losses["foot_skate"] < 10 and losses["pen_mm"] < 1.0
+
+
+def test_a_pace_takes_the_generator_that_can_be_asked_for_one(tmp_path: Path) -> None:
+    paced = shipped_generator(paced=True)
+    assert [generator_file(None), generator_file(None, "run"), generator_file("paced")] == [shipped_generator(), paced, paced]
+    assert generator_file(tmp_path / "mine.safetensors", 2.0) == tmp_path / "mine.safetensors"
+
+    generator, ground = Generator.load(paced, humanoid()), Terrain.flat((40, 8))
+    far = TerrainPath(torch.tensor([[0.8, 1.2, 0.0], [14.8, 1.2, 0.0]]))
+    speeds = []
+    for pace in (1.0, 3.0):
+        moved = roll_out(generator, [ground], [far], 4, RolloutSettings(seconds=2.5, pace=pace), seed=0).root_pos
+        speeds.append(float((moved[:, 70, :2] - moved[:, 25, :2]).norm(dim=-1).median()) / 1.5)
+    assert 0.6 < speeds[0] < 1.3 and 2.4 < speeds[1] < 3.5, speeds

@@ -9,6 +9,7 @@ import tyro
 
 from parc.character import humanoid
 from parc.cli.base_command import number, tell
+from parc.cli.pace_option import at_pace
 from parc.cli.set_options import SetOptions
 from parc.dataset.clip_reading import read_clips
 from parc.dataset.convert.clip_files import save_clip
@@ -18,7 +19,7 @@ from parc.evaluate.disturbances import Disturbance
 from parc.evaluate.reflex_measurement import CrossingTest
 from parc.evaluate.terrain_sets import set_title
 from parc.evaluate.traverse_measurement import traverse_case
-from parc.models import shipped_generator, shipped_tracker
+from parc.models import generator_file, shipped_tracker
 from parc.plan import Models, PlainSettings, RouteSettings, SearchSettings, TraverseSettings
 from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.run.atomic_files import write_bytes_atomically
@@ -49,6 +50,8 @@ class EvaluateReflex(SetOptions):
     """on each terrain"""
     every: tuple[int, ...] = ()
     """control steps from one plan of a body to its next, a row each; --reflex.every alone if not given"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     push: tuple[float, ...] = ()
     """m/s, also with pushes of this strength about every 3 s in random directions, a row each"""
     height_noise: tuple[float, ...] = ()
@@ -86,7 +89,7 @@ class EvaluateReflex(SetOptions):
     def run(self) -> dict[str, Any]:
         use_threads(self.threads)
         tests, choice, shard = self.tests(), self.choice(), WorkShard(self.shard, self.shards)
-        files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
+        files = {"generator": generator_file(self.generator, self.pace), "tracker": self.tracker or shipped_tracker()}
         critic = files["tracker"].with_name("critic.safetensors")
         files |= {"critic": critic} if critic.is_file() else {}
         get_ups = tuple(clip for source in self.get_up for clip in read_clips(source, humanoid()))
@@ -96,7 +99,7 @@ class EvaluateReflex(SetOptions):
         device = self.torch_device
 
         def load() -> Models:
-            return replace(Models.load(humanoid(), device, self.generator, self.tracker), get_ups=get_ups)
+            return replace(Models.load(humanoid(), device, files["generator"], self.tracker), get_ups=get_ups)
 
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
             cases = [traverse_case(self.set, f, i, self.route) for f in choice.families for i in range(self.terrains)]
@@ -113,8 +116,8 @@ class EvaluateReflex(SetOptions):
             raise SettingsError("expected at least one terrain and one method")
         usual = CrossingTest(
             runs=self.runs, terrains_at_once=self.at_once, seed=self.seed + 1,
-            search=TraverseSettings(self.tries, self.search, self.route),
-            open_loop=TraverseSettings(1, self.open_loop, self.route),
+            search=TraverseSettings(self.tries, at_pace(self.search, self.pace), self.route),
+            open_loop=TraverseSettings(1, at_pace(self.open_loop, self.pace), self.route),
         )  # fmt: skip
         harder = [replace(self.disturbance, push=value) for value in self.push]
         harder += [replace(self.disturbance, height_noise=value) for value in self.height_noise]
@@ -126,7 +129,7 @@ class EvaluateReflex(SetOptions):
                 continue
             lying = (False, True) if self.get_up else (False,)
             for every in dict.fromkeys(self.every or (self.reflex.every,)):
-                test = replace(usual, reflex=replace(self.reflex, every=every))
+                test = replace(usual, reflex=replace(at_pace(self.reflex, self.pace), every=every))
                 rows += [replace(test, disturbance=what, get_up=up) for what in (self.disturbance, *harder) for up in lying]
         return rows
 

@@ -15,7 +15,7 @@ from parc.errors import SettingsError
 from parc.evaluate.terrain_sets import set_title
 from parc.evaluate.traverse_measurement import evaluate_traverse, traverse_case
 from parc.loop.ledger import hash_file
-from parc.models import shipped_generator, shipped_tracker
+from parc.models import generator_file, shipped_tracker
 from parc.plan import Traverse as Outcome
 
 _COLUMNS = ("terrains", "reached", "share_reached", "first_try", "share_of_path", "wall", "wall_95", "cpu")
@@ -41,7 +41,7 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
             raise SettingsError(f"shard {self.shard} of {self.shards} of {self.terrains} terrains does not exist")
         choice = self.choice()
         models, settings = self.models(), self.traverse_settings()
-        files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
+        files = {"generator": generator_file(self.generator), "tracker": self.tracker or shipped_tracker()}
         hashes = {kind: hash_file(file) for kind, file in files.items()}
         tag = " ".join(value[:16] for value in hashes.values())
         mine = range(self.shard, self.terrains, self.shards)

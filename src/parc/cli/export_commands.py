@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.cli.base_command import Command
+from parc.cli.pace_option import at_pace
 from parc.errors import FormatError
 
 
@@ -62,6 +63,8 @@ class ExportOnnx(Command):
     """trained actor (.safetensors), see `parc train-tracker`; the one in the box if not given"""
     precision: Literal["fp32", "fp16", "int8"] = "fp32"
     """of the weights; inputs and outputs are always float32"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; built in; for a generator that was trained with a pace"""
     steps: int | None = None
     """denoising steps of a window; as trained if not given"""
     repair: bool = True
@@ -77,7 +80,7 @@ class ExportOnnx(Command):
         elif self.out.suffix or self.out.is_file():
             raise FormatError(f"'{self.out}' is a file, expected a folder; --plain-actor writes a single .onnx file")
         from parc.character import humanoid
-        from parc.models import shipped_generator, shipped_tracker
+        from parc.models import generator_file, shipped_tracker
         from parc.track.export.onnx_export import export_graph
         from parc.track.export.tracker_graph import ActorGraph
         from parc.track.learn.policy import load_actor
@@ -93,11 +96,13 @@ class ExportOnnx(Command):
         from parc.plan.crossing.reflex_crossings import ReflexSettings
         from parc.plan.reflex_export import export_reflex
 
-        generator = Generator.load(self.generator or shipped_generator(), humanoid())
+        generator = Generator.load(generator_file(self.generator, self.pace), humanoid())
         rollout = RolloutSettings(
             keep=generator.settings.future, overlap=0, steps=self.steps, lock_feet=self.repair, fall=self.repair
         )
-        files = export_reflex(generator, trained, self.out, ReflexSettings(rollout=rollout), self.precision, self.cell)
+        files = export_reflex(
+            generator, trained, self.out, at_pace(ReflexSettings(rollout=rollout), self.pace), self.precision, self.cell
+        )
         return {"out": str(self.out), "bytes": {file.name: file.stat().st_size for file in files.values()}}
 
 

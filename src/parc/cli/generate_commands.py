@@ -10,6 +10,7 @@ import tyro
 from parc.api import correct, generate
 from parc.character import humanoid
 from parc.cli.base_command import Command, progress, show_workers, shown
+from parc.cli.pace_option import at_pace
 from parc.correct.correct_motions import OptimiseSettings
 from parc.correct.generate_clip import GenerateClipSettings
 from parc.correct.synthesise_clips import SynthesisSettings, synthesise
@@ -20,7 +21,7 @@ from parc.generate.model.motion_generator import Generator
 from parc.loop.ledger import hash_file
 from parc.loop.stage_presets import StagePreset, stage_preset
 from parc.metrics import measure_clips
-from parc.models import shipped_generator
+from parc.models import generator_file
 from parc.render import draw_clip
 from parc.render.picture_file import check_picture, save_picture
 from parc.run.work_items import workers_at
@@ -41,9 +42,11 @@ class Generate(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """motion file to write"""
     generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    """trained generator (.safetensors), or `paced`: the one in the box that `--pace` takes; the usual one if not given"""
     path: Path | None = None
     """path (.json) to follow; without it one is planned between random points near the edges"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     picture: Path | None = None
     """also draw it (.png)"""
     preset: Literal["default", "paper"] = "default"
@@ -65,8 +68,8 @@ class Generate(Command):
             made = generate(
                 self.terrain,
                 path=self.path,
-                generator=self.generator,
-                settings=self.settings,
+                generator=generator_file(self.generator, self.pace),
+                settings=at_pace(self.settings, self.pace),
                 seed=self.seed,
                 device=self.device,
                 name=self.out.stem,
@@ -128,7 +131,7 @@ class Synthesise(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """data set folder"""
     generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    """trained generator (.safetensors), or `paced`: the one in the box that `--pace` takes; the usual one if not given"""
     units: int = 1
     """units of terrains; the clips of a unit do not depend on how the units are shared out"""
     clips: int | None = None
@@ -158,7 +161,7 @@ class Synthesise(Command):
             raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
         if self.units < 1:
             raise SettingsError(f"{self.units} units of terrains were asked for, expected at least 1")
-        settings, file = self.settings, self.generator or shipped_generator()
+        settings, file = self.settings, generator_file(self.generator)
         if settings.optimise is not None and settings.optimise.iterations == 0:
             settings = replace(settings, optimise=None)
         model = Generator.load(file, humanoid(), self.torch_device)

@@ -1,6 +1,6 @@
 """`parc live`: a character that plans while it runs, measured."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,8 +9,10 @@ import tyro
 
 from parc.character import humanoid
 from parc.cli.base_command import Command, progress
+from parc.cli.pace_option import at_pace
 from parc.dataset import Clip, DatasetWriter, Provenance
 from parc.errors import SettingsError
+from parc.models import generator_file
 from parc.plan import Models
 from parc.plan.online_trials import TrialSettings, answers_to_keys, run_trial, summary, trial_ground
 
@@ -26,11 +28,13 @@ class Live(Command):
     terrains: int = 20
     """seeded random boxes, one goal on each"""
     generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    """trained generator (.safetensors), or `paced`: the one in the box that `--pace` takes; the usual one if not given"""
     tracker: Path | None = None
     """trained actor (.safetensors); the one in the box if not given"""
     keys: int = 12
     """changes of a held arrow key on flat ground, in real time, to measure how soon one changes the plan; 0: none"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     planning: Literal["beside", "between"] = "beside"
     """make plans in a thread beside the physics, or between two steps of it; the run is the same"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -38,11 +42,14 @@ class Live(Command):
     settings: Annotated[TrialSettings, tyro.conf.arg(name="")] = field(default_factory=TrialSettings)
 
     def run(self) -> dict[str, Any]:
+        pilot = self.settings.pilot
+        planner = at_pace(pilot.planner, self.pace)
+        settings = replace(self.settings, pilot=replace(pilot, planner=planner))
         character = humanoid()
-        models = Models.load(character, "cpu", self.generator, self.tracker)
+        models = Models.load(character, "cpu", generator_file(self.generator, self.pace), self.tracker)
         torch.set_num_threads(1)
         results, clips = [], []
-        settings, beside = self.settings, self.planning == "beside"
+        beside = self.planning == "beside"
         with progress(self.terrains, "terrains") as bar:
             for index in range(self.terrains):
                 result, motion = run_trial(models.generator, models.tracker, index, self.seed, settings, beside, models.critic)

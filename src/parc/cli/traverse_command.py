@@ -1,6 +1,6 @@
 """`parc traverse`: across terrain in physics, once or for several seeds."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +11,10 @@ from parc.api.cross_terrain import CrossingPreset, crossing_preset, ready
 from parc.api.crossing_files import motion_files, write_crossing
 from parc.character import humanoid
 from parc.cli.base_command import Command, progress, shown
+from parc.cli.pace_option import at_pace
 from parc.cli.path_command import read_cell
 from parc.errors import PathError, SettingsError
+from parc.models import generator_file
 from parc.plan import Models, TraverseSettings
 from parc.run.choose_device import use_threads
 from parc.run.resumable_items import ResumableItems
@@ -23,12 +25,14 @@ class CrossingOptions(Command):
     """Options of every command that crosses terrain."""
 
     generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    """trained generator (.safetensors), or `paced`: the one in the box that `--pace` takes; the usual one if not given"""
     tracker: Path | None = None
     """trained actor (.safetensors), its critic beside it; those in the box if not given"""
     preset: CrossingPreset = "search"
     """search: many short plans simulated, the best go on; plain: plan the whole motion, correct it, follow it; course: the long
     run across the parkour park, a search among 32 plans at s = 0.5 (paper), 32 m and more, 10 minutes"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; for a generator that was trained with a pace"""
     effort: float = 1.0
     """price of climbs, drops and jumps in planning; 0 is the paper's cost, 1 mostly keeps to the streets; .25 with course"""
     settings: Annotated[TraverseSettings, tyro.conf.arg(name="")] = field(default_factory=TraverseSettings)
@@ -43,12 +47,16 @@ class CrossingOptions(Command):
 
     def models(self) -> Models:
         """Generator, tracker and critic."""
-        return Models.load(humanoid(), self.torch_device, self.generator, self.tracker)
+        return Models.load(humanoid(), self.torch_device, generator_file(self.generator, self.pace), self.tracker)
 
     def traverse_settings(self, reroute: bool = True) -> TraverseSettings:
         """Checked; from here on no more threads than wished for are used."""
         use_threads(self.settings.threads)
-        return ready(self.settings, self.effort, reroute)
+        return ready(self.paced(), self.effort, reroute)
+
+    def paced(self) -> TraverseSettings:
+        """The settings with the pace asked for."""
+        return replace(self.settings, method=at_pace(self.settings.method, self.pace))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +126,10 @@ class CrossTerrain(CrossingOptions):
                 goal=goal,
                 path=self.path,
                 terrain_seed=self.terrain_seed,
-                generator=self.generator,
+                generator=generator_file(self.generator, self.pace),
                 tracker=self.tracker,
                 models=models,
-                settings=self.settings,
+                settings=self.paced(),
                 effort=self.effort,
                 seed=seed,
                 device=self.device,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.cli.base_command import Command, tell
+from parc.cli.pace_option import at_pace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,7 @@ class BuildWeb(Command):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("site")
     """folder to write; a page that is there is replaced"""
     generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    """trained generator (.safetensors), or `paced`: the one in the box that `--pace` takes; the usual one if not given"""
     tracker: Path | None = None
     """trained actor (.safetensors); the one in the box if not given"""
     precision: Literal["fp32", "fp16", "int8"] = "fp16"
@@ -28,6 +29,8 @@ class BuildWeb(Command):
     """control steps from one plan to the next"""
     windows: int = 3
     """windows of frames in a plan"""
+    pace: str | None = None
+    """speed asked for: walk, jog, run, sprint, or m/s; built in; for a generator that was trained with a pace"""
     steps: int = 3
     """steps of the sampler for each window"""
     cache: Path | None = None
@@ -53,15 +56,16 @@ class BuildWeb(Command):
 
         from parc.character import humanoid
         from parc.generate.rollout.path_rollout import RolloutSettings
+        from parc.models import generator_file
         from parc.plan import Models
         from parc.plan.crossing.reflex_crossings import ReflexSettings
         from parc.web.build_page import build_page, check_folder, find_tools
 
         check_folder(self.out)
         find_tools()
-        models = Models.load(humanoid(), "cpu", self.generator, self.tracker, half=False)
+        models = Models.load(humanoid(), "cpu", generator_file(self.generator, self.pace), self.tracker, half=False)
         rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
-        settings = ReflexSettings(every=self.every, windows=self.windows, rollout=rollout)
+        settings = at_pace(ReflexSettings(every=self.every, windows=self.windows, rollout=rollout), self.pace)
 
         sizes = build_page(self.out, models.generator, models.tracker, settings, self.precision, self.cache, tell)
         return {"out": str(self.out), "megabytes": round(sum(sizes.values()) / 1e6, 2), "files": sizes}

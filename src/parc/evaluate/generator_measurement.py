@@ -24,7 +24,8 @@ from parc.evaluate.net_displacement import displacement
 from parc.evaluate.terrain_sets import TestCase
 from parc.generate.model.blended_denoising import Blend
 from parc.generate.model.motion_generator import Generator
-from parc.generate.rollout.path_rollout import RolloutBatch, RolloutSettings, roll_out
+from parc.generate.rollout.path_rollout import RolloutSettings, roll_out
+from parc.generate.rollout.rollout_batch import RolloutBatch
 from parc.metrics import ClipBatch, measure
 from parc.metrics.jerk import seam_jerk_ratio
 from parc.motion.motion import Motion

@@ -2,6 +2,8 @@
 
 generator.safetensors is the motion generator, tracker.safetensors the tracking policy with its physical contract, and
 critic.safetensors the tracker's value function, for training on and for the choice among plans in `parc traverse` and `live`.
+generator_paced.safetensors is a generator that can be asked for a pace; `--pace` takes it where no generator is named, and
+`--generator paced` names it.
 motions/ is a data set that a tracker has recorded in simulation: where a loop starts if it is given no other.
 
 hashes.json publishes size and SHA-256 of all of them. A model is compared with it before it is used for the first time in a
@@ -19,9 +21,21 @@ FOLDER = Path(__file__).parent
 HASHES = "hashes.json"
 
 
-def shipped_generator() -> Path:
-    """The generator in the box."""
-    return _shipped("generator")
+PACED = "paced"
+"""how commands call the generator in the box that can be asked for a pace"""
+
+
+def shipped_generator(paced: bool = False) -> Path:
+    """The generator in the box, or the one that can be asked for a pace."""
+    return _shipped("generator_paced" if paced else "generator")
+
+
+def generator_file(named: Path | str | None, pace: object = None) -> Path:
+    """The file of the generator that was named: `paced` is one in the box, and so is none, by whether a pace is asked for."""
+    if named is None:
+        return shipped_generator(pace is not None)
+    is_paced = str(named) == PACED and not Path(named).exists()
+    return shipped_generator(paced=True) if is_paced else Path(named)
 
 
 def shipped_tracker() -> Path:

@@ -35,6 +35,8 @@ class PathBatch:
     """[N] length of each path in the plane, m"""
     spacing: float
     """arc length between points, m"""
+    pace: Tensor | None = None
+    """[N, M] m/s wanted from each point on, NaN where none is; None: of no path"""
 
     @classmethod
     def stack(cls, paths: Sequence[TerrainPath], spacing: float = 0.1, device: torch.device | str = "cpu") -> "PathBatch":
@@ -47,7 +49,11 @@ class PathBatch:
         points = torch.stack(
             [_at_arc(p.nodes.cpu(), arc, torch.arange(most) * spacing) for p, arc in zip(paths, arcs, strict=True)]
         )
-        return cls(points.to(device), torch.stack([arc[-1] for arc in arcs]).to(device), spacing)
+        pace = None
+        if any(path.pace is not None for path in paths):
+            at = torch.arange(most) * spacing
+            pace = torch.stack([_pace_at(p, arc, at) for p, arc in zip(paths, arcs, strict=True)]).to(device)
+        return cls(points.to(device), torch.stack([arc[-1] for arc in arcs]).to(device), spacing, pace)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -59,7 +65,18 @@ class PathBatch:
 
     def select(self, rows: Tensor) -> "PathBatch":
         """Paths `rows` [K], repeated as often as they are named."""
-        return replace(self, points=self.points[rows], length=self.length[rows])
+        pace = None if self.pace is None else self.pace[rows]
+        return replace(self, points=self.points[rows], length=self.length[rows], pace=pace)
+
+    def to(self, device: torch.device | str) -> "PathBatch":
+        """On a device."""
+        pace = None if self.pace is None else self.pace.to(device)
+        return replace(self, points=self.points.to(device), length=self.length.to(device), pace=pace)
+
+    def clone(self) -> "PathBatch":
+        """In memory of its own."""
+        pace = None if self.pace is None else self.pace.clone()
+        return replace(self, points=self.points.clone(), length=self.length.clone(), pace=pace)
 
     def start(self) -> Tensor:
         """[N] progress before the first step."""
@@ -100,10 +117,25 @@ class PathBatch:
         """Where to head [N, 2]: the point `lookahead` metres further along the path, the goal near its end."""
         return self.position(progress + lookahead)[:, :2]
 
+    def pace_at(self, arc: Tensor) -> Tensor | None:
+        """m/s wanted [N] at arc lengths [N], NaN where none is; None if no path wants any."""
+        if self.pace is None:
+            return None
+        index = (arc.clamp_min(0) / self.spacing).long().clamp_max(self.pace.shape[1] - 1)
+        return self.pace.gather(1, index.unsqueeze(-1)).squeeze(1)
+
     def _points(self, index: Tensor) -> Tensor:
         """Points [N, K, 3] of indices [N, K]; past the end, the last."""
         index = index.clamp(0, self.points.shape[1] - 1)
         return self.points.gather(1, index.unsqueeze(-1).expand(-1, -1, 3))
+
+
+def _pace_at(path: TerrainPath, arc: Tensor, at: Tensor) -> Tensor:
+    """[M] m/s wanted of a path at arc lengths [M]."""
+    if path.pace is None:
+        return torch.full_like(at, torch.nan)
+    waypoint = torch.searchsorted(arc, at.to(arc), right=True) - 1
+    return path.pace.cpu().float()[waypoint.clamp(0, len(arc) - 1)]
 
 
 def _at_arc(nodes: Tensor, arc: Tensor, at: Tensor) -> Tensor:

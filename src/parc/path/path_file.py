@@ -1,6 +1,8 @@
 """A path on disk: a small JSON file.
 
-{"format": "parc path", "version": 1, "nodes": [[x, y, z], ...]}        metres
+{"format": "parc path", "version": 1, "nodes": [[x, y, z], ...], "pace": [1.4, null, ...]}        metres, m/s
+
+The pace wanted from each waypoint on may be missing, in all or (null) of some.
 """
 
 import json
@@ -20,6 +22,8 @@ VERSION = 1
 def save_path(path: TerrainPath, file: Path | str) -> None:
     """Write a path; the file is there whole or not at all."""
     content = {"format": FORMAT, "version": VERSION, "nodes": path.nodes.detach().cpu().tolist()}
+    if path.pace is not None:
+        content["pace"] = [None if speed != speed else speed for speed in path.pace.tolist()]  # NaN is no JSON
     write_bytes_atomically(Path(file), json.dumps(content).encode())
 
 
@@ -31,8 +35,10 @@ def load_path(file: Path | str) -> TerrainPath:
     if content.get("version") != VERSION:
         raise FormatError(f"{file} has version {content.get('version')}, expected {VERSION}")
     try:
-        return TerrainPath(torch.tensor(content.get("nodes"), dtype=torch.float32))
+        speeds = content.get("pace")
+        pace = None if speeds is None else torch.tensor([torch.nan if v is None else v for v in speeds], dtype=torch.float32)
+        return TerrainPath(torch.tensor(content.get("nodes"), dtype=torch.float32), pace)
     except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError):
-        raise FormatError(f"the nodes of {file} are not a list of [x, y, z] numbers") from None
+        raise FormatError(f"the nodes of {file} are not a list of [x, y, z] numbers, or its paces no list of numbers") from None
     except PathError as error:
         raise FormatError(f"{file}: {error}") from None

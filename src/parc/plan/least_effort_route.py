@@ -4,7 +4,7 @@ The paper's cost hardly minds heights: a wall of 2 m costs 0.6 more than flat gr
 avoids. For synthesis that is wanted; to get across it is not. Each edge costs more here by
 
     effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump] + askew [climbs across a corner]
-             + beyond [rise > reach]
+             + beyond [rise > reach] + run_up (m of run-up that a jump lacks)
 
 The effort is never negative, so the lower bound that guides A* still holds and the route is the cheapest.
 
@@ -31,6 +31,7 @@ from parc.path.path_endpoints import EndpointSettings, random_endpoints
 from parc.path.path_planning import PlanSettings, waypoints
 from parc.path.straighten_route import straightened
 from parc.path.terrain_path import TerrainPath
+from parc.plan.leap_run_up import lacking_run_up, with_run_ups
 from parc.terrain.terrain import Terrain
 
 LEVEL = 0.2
@@ -59,6 +60,8 @@ class RouteSettings:
     """m"""
     jump: float = 3.0
     """cost of a jump"""
+    run_up: float = 0.0
+    """cost of a metre of level ground that a jump has too little behind it to run up (`parc.plan.leap_run_up`)"""
     askew: float = 4.0
     """cost of a climb from one cell to another that only touch at a corner"""
     straight: bool = True
@@ -70,8 +73,9 @@ class RouteSettings:
     plan: PlanSettings = field(default_factory=lambda: PlanSettings(cost=CostSettings(c_min=0.25, c_max=0.25)))
 
     def __post_init__(self) -> None:
-        if min(self.climb, self.beyond, self.drop, self.jump) < 0:
-            raise SettingsError(f"efforts are {self.climb}, {self.beyond}, {self.drop}, {self.jump}, expected none below 0")
+        efforts = self.climb, self.beyond, self.drop, self.jump, self.run_up
+        if min(efforts) < 0:
+            raise SettingsError(f"efforts are {', '.join(f'{effort:g}' for effort in efforts)}, expected none below 0")
 
 
 def plan_route(
@@ -88,12 +92,14 @@ def plan_route(
     blocked: cells to avoid, with a factor of `settings.block` for each edge into them.
     """
     graph = graph or NavigationGraph.of(terrain, settings.plan.graph)
-    heights = terrain.heights.detach().cpu().numpy().astype(np.float64).ravel()
+    grid = terrain.heights.detach().cpu().numpy().astype(np.float64)
+    heights = grid.ravel()
     rise = heights[graph.targets] - heights[graph.sources]
     effort = settings.climb * np.maximum(rise - settings.easy_climb, 0) + settings.drop * np.maximum(
         -rise - settings.easy_drop, 0
     )
     effort = effort + settings.beyond * (rise > settings.reach)
+    effort = effort + settings.run_up * lacking_run_up(graph, grid)
     columns = terrain.size[1]
     sideways = (graph.sources // columns != graph.targets // columns) & (graph.sources % columns != graph.targets % columns)
     effort = effort + settings.askew * (sideways & ~graph.is_jump & (rise > settings.easy_climb))
@@ -106,7 +112,8 @@ def plan_route(
     route = cheapest_route(graph, costs, start, goal, settings.plan.cost)
     if settings.straight:
         route = straight_at_climbs(terrain, route, settings.easy_climb)
-    return waypoints(terrain, straightened(terrain, route, blocked or ()) if settings.straighten else route)
+    route = straightened(terrain, route, blocked or ()) if settings.straighten else route
+    return with_run_ups(terrain, route, waypoints(terrain, route))
 
 
 def straight_at_climbs(terrain: Terrain, route: Route, easy: float) -> Route:

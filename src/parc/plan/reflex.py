@@ -133,7 +133,7 @@ class PlanWriter:
         """A runner for `each` motions on each of M terrains and along its path."""
         key = len(terrains), each
         if key not in self._runners:
-            own = PathBatch(paths.points.clone(), paths.length.clone(), paths.spacing)
+            own = paths.clone()
             rollout, graph = self.settings.rollout, self._use_graph
             self._runners[key] = PathRunner(self.generator, terrains, own, each, rollout, graph, self._compiled)
         runner = self._runners[key]
@@ -142,6 +142,8 @@ class PlanWriter:
         runner.terrain.size.copy_(terrains.size)
         runner.paths.points.copy_(paths.points.repeat_interleave(each, 0) if each > 1 else paths.points)
         runner.paths.length.copy_(paths.length.repeat_interleave(each, 0) if each > 1 else paths.length)
+        if runner.paths.pace is not None and paths.pace is not None:
+            runner.paths.pace.copy_(paths.pace.repeat_interleave(each, 0) if each > 1 else paths.pace)
         return runner
 
 

@@ -27,6 +27,7 @@ from parc.generate.data.frame_table import FPS, FrameTable
 from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.feature_layout import FeatureLayout
 from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.generate.model.wanted_pace import pace_features
 from parc.generate.training.own_rollout_target import follow_own_past
 from parc.motion.frame_state import FrameState
 from parc.terrain.heightmap import HeightmapGrid
@@ -61,6 +62,8 @@ class WindowSettings:
     new_floor: tuple[float, float] = (-2.0, 2.0)
     """m, lowest and highest new level against the feet: from ledges no wider than the body's way to trenches as narrow"""
     boxes: BoxAugmentation = field(default_factory=BoxAugmentation)
+    pace_hidden: float = 0.15
+    """share of items whose pace is not told, for a generator that can be asked for one: then it may be left out"""
 
     @classmethod
     def paper(cls) -> "WindowSettings":
@@ -85,14 +88,16 @@ class Drawn(NamedTuple):
     """[B, 2] world point that gives the direction"""
     is_random: Tensor
     """[B] bool"""
+    pace: Tensor | None = None
+    """[B] m/s over the next second, NaN where it is hidden; None: of no interest"""
 
     def first_rows(self, count: int) -> "Drawn":
         """The first windows of these."""
         patch = TerrainBatch(self.patch.heights[:count], self.patch.min_point[:count], self.patch.size[:count], self.patch.cell)
         state = FrameState(*(part[:count] for part in self.state))
-        return Drawn(
-            self.first[:count], self.clip[:count], state, self.body_pos[:count], patch, self.goal[:count], self.is_random[:count]
-        )
+        first, clip, goal, is_random = (t[:count] for t in (self.first, self.clip, self.goal, self.is_random))
+        pace = None if self.pace is None else self.pace[:count]
+        return Drawn(first, clip, state, self.body_pos[:count], patch, goal, is_random, pace)
 
 
 class WindowBatch(NamedTuple):
@@ -105,7 +110,7 @@ class WindowBatch(NamedTuple):
     heightmap: Tensor
     """[B, 31, 31]"""
     target: Tensor
-    """[B, 2] direction"""
+    """[B, 2] direction, or [B, 4] with the pace (`Generator.target`)"""
     patch: TerrainBatch
     frame: CanonicalFrame
     is_random: Tensor
@@ -115,8 +120,10 @@ class WindowBatch(NamedTuple):
 class WindowSampler:
     """Draws training windows from a table of frames (paper, section 5.1)."""
 
-    def __init__(self, table: FrameTable, layout: FeatureLayout, grid: HeightmapGrid, settings: WindowSettings) -> None:
-        self.table, self.layout, self.grid, self.settings = table, layout, grid, settings
+    def __init__(
+        self, table: FrameTable, layout: FeatureLayout, grid: HeightmapGrid, settings: WindowSettings, has_pace: bool = False
+    ) -> None:
+        self.table, self.layout, self.grid, self.settings, self.has_pace = table, layout, grid, settings, has_pace
         device = table.odds.device
         self._steps = torch.arange(PAST_FRAMES + settings.future, device=device)
         swept = [*range(-14, -1, 3), *range(-1, PAST_FRAMES + settings.future), *range(18, 34, 3)]
@@ -150,7 +157,13 @@ class WindowSampler:
         last = table.clip_end[clip] - 1
         goal = table.frames.root_pos[torch.minimum(first + PAST_FRAMES - 1 + ahead, last)][:, :2]
         goal = goal + settings.target_noise * torch.randn(count, 2, generator=generator, device=device)
-        return Drawn(first, clip, state, table.bodies.pos[rows], self._patch(clip, frame), goal, is_random)
+
+        # the speed of the next second, told to most
+        pace = None
+        if self.has_pace:
+            hidden = torch.rand(count, generator=generator, device=device) < settings.pace_hidden
+            pace = table.pace[first + PAST_FRAMES - 1].masked_fill(hidden, torch.nan)
+        return Drawn(first, clip, state, table.bodies.pos[rows], self._patch(clip, frame), goal, is_random, pace)
 
     def swept(self, drawn: Drawn) -> BodyPose:
         """Bodies [B, frames, ...] under which the ground must keep clear: around the window, of random items only its past."""
@@ -176,15 +189,11 @@ class WindowSampler:
             past, future = features[:, :PAST_FRAMES], features[:, PAST_FRAMES:]
         else:
             past, future, frame = follow_own_past(self.layout, own_past, drawn.state)
-        return WindowBatch(
-            past,
-            future,
-            frame.heightmap(drawn.patch, self.grid),
-            frame.direction_to(drawn.goal),
-            drawn.patch,
-            frame,
-            drawn.is_random,
-        )
+        target = frame.direction_to(drawn.goal)
+        if drawn.pace is not None:
+            target = torch.cat([target, pace_features(drawn.pace)], -1)
+        heightmap = frame.heightmap(drawn.patch, self.grid)
+        return WindowBatch(past, future, heightmap, target, drawn.patch, frame, drawn.is_random)
 
     def _patch(self, clip: Tensor, frame: CanonicalFrame) -> TerrainBatch:
         """Cells around the middle of each heightmap; beyond the clip's terrain its border cells go on."""

@@ -27,6 +27,7 @@ from parc.generate.model.feature_layout import FeatureLayout, RotationEncoding, 
 from parc.generate.model.noise_schedule import DdpmSchedule, FlowSchedule, SamplerPlan, Schedule, advance, sample
 from parc.generate.model.paper_encoder import EncoderSettings, PaperEncoder
 from parc.generate.model.prefix_transformer import PAST_FRAMES, PrefixSettings, PrefixTransformer
+from parc.generate.model.wanted_pace import NUMBERS, pace_features
 from parc.run.checkpoint import check_room, fill, load_checkpoint, read_description, save_checkpoint
 from parc.run.dataclass_json import from_json
 from parc.run.file_reading import reading
@@ -45,6 +46,13 @@ class GeneratorSettings:
     future: int = 13
     """frames of a window beyond the two past ones"""
     grid: HeightmapGrid = field(default_factory=HeightmapGrid)
+    pace: bool = False
+    """it can be asked for a speed, m/s in the plane; files of before cannot"""
+
+    @property
+    def target_width(self) -> int:
+        """Numbers of a target: the direction d, and the wanted pace if there is one."""
+        return 2 + NUMBERS * self.pace
 
     @classmethod
     def paper(cls) -> "GeneratorSettings":
@@ -66,9 +74,9 @@ class Generator(nn.Module):
         self.layout = FeatureLayout(character, settings.encoding)
         width = self.layout.width
         if isinstance(settings.network, PrefixSettings):
-            self.network: Any = PrefixTransformer(width, settings.future, settings.network)
+            self.network: Any = PrefixTransformer(width, settings.future, settings.network, settings.target_width)
         else:
-            self.network = PaperEncoder(width, settings.future, settings.network)
+            self.network = PaperEncoder(width, settings.future, settings.network, settings.target_width)
         statistics = statistics or Statistics(torch.zeros(width), torch.ones(width))
         self.register_buffer("mean", statistics.mean.clone().float())
         self.register_buffer("std", statistics.std.clone().float())
@@ -92,6 +100,24 @@ class Generator(nn.Module):
         """Where its weights are."""
         return self.mean.device
 
+    def target(self, direction: Tensor, pace: Tensor | None = None) -> Tensor:
+        """What the network is told of where to go, [B, 2] or [B, 4]: directions [B, 2] and wanted speeds [B], m/s.
+
+        NaN or nothing: no speed is wanted. A generator without a pace is not told.
+        """
+        if not self.settings.pace:
+            return direction
+        wanted = torch.full_like(direction[:, 0], torch.nan) if pace is None else pace
+        return torch.cat([direction, pace_features(wanted)], -1)
+
+    def asked_for(self, pace: float | None) -> float:
+        """m/s asked for, NaN for none; a pace is refused by a generator that was trained without one."""
+        if pace is None:
+            return float("nan")
+        if not self.settings.pace:
+            raise SettingsError(f"a pace of {pace:g} m/s is asked for, but this generator was trained without one: leave it out")
+        return pace
+
     def noise_shape(self, batch: int) -> tuple[int, int, int]:
         """Of the noise that windows of a batch start from."""
         return batch, self.settings.future, self.layout.width
@@ -108,7 +134,7 @@ class Generator(nn.Module):
     ) -> Tensor:
         """Future frames [B, T, D] after past frames [B, 2, D] (features, not standardised), or out of nothing.
 
-        Heightmap [B, 31, 31], direction [B, 2], noise [B, T, D] standard normal. Without a past there is nothing to blend.
+        Heightmap [B, 31, 31], `target` of a direction, noise [B, T, D] standard normal. Without a past there is nothing to blend.
         """
         plan = plan or self.schedule.plan(heightmap.device)
         if past is None:
@@ -169,6 +195,14 @@ class Generator(nn.Module):
         """The same with one branch."""
         clean = self.network.denoise(x.to(self.network.dtype).unsqueeze(1), embedding, context, sees).float()
         return advance(x, clean[:, 0], data_gain, state_gain)
+
+    def begin_from(self, source: "Generator") -> None:
+        """Take the weights of another with the same network; one that never heard of a pace gives it no weight at first."""
+        weights = source.network.state_dict()
+        here = self.network.target_in[0].weight
+        told = weights["target_in.0.weight"][:, : here.shape[1]]
+        weights["target_in.0.weight"] = torch.cat([told, told.new_zeros(len(told), here.shape[1] - told.shape[1])], 1)
+        self.network.load_state_dict(weights)
 
     def in_precision(self, dtype: torch.dtype) -> "Generator":
         """A copy whose network computes in `dtype` (bfloat16 on GPUs); poses, statistics and the sampler's state stay float32."""

@@ -54,13 +54,14 @@ class PaperEncoder(nn.Module):
 
     blend_sees: Tensor
 
-    def __init__(self, features: int, frames: int, settings: EncoderSettings) -> None:
+    def __init__(self, features: int, frames: int, settings: EncoderSettings, target: int = 2) -> None:
+        """`target`: numbers that tell where to go."""
         super().__init__()
         width = settings.width
         self.settings, self.frames = settings, frames
         self.map_conv = nn.Sequential(nn.Conv2d(1, 64, 3, 2, 1), nn.SiLU(), nn.Conv2d(64, 64, 3, 1, 1), nn.SiLU())
         self.patch_in = _mlp(64 * 4, width)
-        self.target_in = _mlp(2, width)
+        self.target_in = _mlp(target, width)
         self.frame_in = _mlp(features, width)
         self.level_in = _mlp(128, width)
         self.place = nn.Parameter(0.02 * torch.randn(_FIRST_PAST + PAST_FRAMES + frames, width))
@@ -72,7 +73,7 @@ class PaperEncoder(nn.Module):
         self.register_buffer("blend_sees", self.visibility(torch.tensor([[False, True]])), persistent=False)
 
     def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor) -> EncoderContext:
-        """The tokens of heightmap [B, 31, 31] and direction [B, 2], and the standardised past frames [B, 2, D]."""
+        """The tokens of heightmap [B, 31, 31] and target [B, 2 or 4], and the standardised past frames [B, 2, D]."""
         image = functional.pad(heightmap.unsqueeze(1), (0, 1, 0, 1), mode="replicate")
         patches = functional.unfold(self.map_conv(image), 2, stride=2).mT
         return EncoderContext(torch.cat([self.patch_in(patches), self.target_in(target).unsqueeze(1)], 1), past)

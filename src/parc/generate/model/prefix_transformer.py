@@ -78,7 +78,8 @@ class PrefixTransformer(nn.Module):
     blend_shows: Tensor
     one_sees: Tensor
 
-    def __init__(self, features: int, frames: int, settings: PrefixSettings) -> None:
+    def __init__(self, features: int, frames: int, settings: PrefixSettings, target: int = 2) -> None:
+        """`target`: numbers that tell where to go."""
         super().__init__()
         width = settings.width
         self.settings, self.frames = settings, frames
@@ -88,7 +89,7 @@ class PrefixTransformer(nn.Module):
         self.map_in = nn.Sequential(
             nn.Conv2d(1, 64, 3, 2, 1), nn.SiLU(), nn.Conv2d(64, 128, 3, 2, 1), nn.SiLU(), nn.Conv2d(128, width, 3, 1, 1)
         )
-        self.target_in = nn.Sequential(nn.Linear(2, width), nn.SiLU(), nn.Linear(width, width))
+        self.target_in = nn.Sequential(nn.Linear(target, width), nn.SiLU(), nn.Linear(width, width))
         self.level_in = nn.Sequential(nn.Linear(64, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
         self.prefix_place = nn.Parameter(0.02 * torch.randn(PREFIX_TOKENS, width))
         self.frame_place = nn.Parameter(0.02 * torch.randn(frames, width))
@@ -105,7 +106,7 @@ class PrefixTransformer(nn.Module):
         self.register_buffer("one_sees", _additive(one, torch.float32), persistent=False)
 
     def prefix(self, heightmap: Tensor, target: Tensor, past: Tensor) -> Context:
-        """Heightmap [B, 31, 31], direction [B, 2], standardised past frames [B, 2, D]."""
+        """Heightmap [B, 31, 31], target [B, 2 or 4] (`Generator.target`), standardised past frames [B, 2, D]."""
         ground = self.map_in(heightmap.unsqueeze(1)).flatten(2).mT
         velocity = self.settings.past_velocity_gain * (past[:, 1:] - past[:, :-1])
         past = self.past_in(torch.cat([past, velocity.expand_as(past)], -1))

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.kinematics import BodyPose
-from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError, SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.blended_denoising import PAPER_BLEND, Blend
@@ -26,12 +25,13 @@ from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule, spaced
 from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.generate.model.wanted_pace import check_speed
 from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.path_arrival import SAME_HEIGHT, arrive
+from parc.generate.rollout.rollout_batch import RolloutBatch
 from parc.generate.rollout.window_score import ScoreWeights, departure, score_window
 from parc.generate.rollout.window_step import PlannedFrames, WindowStart, WindowStep
 from parc.motion.frame_state import FrameState
-from parc.motion.motion import Motion
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.run.compile_traced import TracedFunction
@@ -71,6 +71,9 @@ class RolloutSettings:
     """s, time limit"""
     slowest: float = 0.0
     """m/s: a path that takes longer than `seconds` at this speed gets that much time; 0: never"""
+    pace: float | None = None
+    """m/s in the plane asked for, of a generator that was trained to be asked; the pace of a path comes before it. None: as it
+    likes"""
     half: bool = True
     """on GPUs the network computes in bfloat16"""
     start_height: tuple[float, float] = (0.7, 0.9)
@@ -90,41 +93,10 @@ class RolloutSettings:
             raise SettingsError(f"{self.keep} frames of a window are kept, expected at least {PAST_FRAMES}")
         if not 0 < self.seconds < math.inf:
             raise SettingsError(f"the time limit is {self.seconds} s, expected a positive number")
+        if self.pace is not None:
+            check_speed(self.pace, f"{self.pace:g} m/s")
         if self.choices < 1:
             raise SettingsError(f"{self.choices} candidates for each window, expected at least 1")
-
-
-@dataclass(frozen=True, eq=False)
-class RolloutBatch:
-    """Motions of B rows, padded to the longest."""
-
-    root_pos: Tensor
-    """[B, T, 3]"""
-    root_rot: Tensor
-    """[B, T, 4] xyzw"""
-    joint_rot: Tensor
-    """[B, T, bodies - 1, 4] xyzw"""
-    contacts: Tensor
-    """[B, T, bodies]"""
-    frames: Tensor
-    """[B] frames that count"""
-    reached: Tensor
-    """[B] bool, arrived at the goal in time"""
-
-    def __len__(self) -> int:
-        return self.frames.shape[0]
-
-    def motions(self, rows: Tensor | None = None) -> list[Motion]:
-        """Of all rows, or of those named [K]."""
-        parts = (self.root_pos, self.root_rot, self.joint_rot, self.contacts, self.frames)
-        each = zip(*((t if rows is None else t[rows]).cpu() for t in parts), strict=True)
-        return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in each]
-
-    def clips(self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance) -> list[Clip]:
-        """The motions with the terrains and paths they were made for, named `name`_row."""
-        each = len(self) // len(terrains)
-        rows = enumerate(self.motions())
-        return [Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], provenance=provenance) for i, m in rows]
 
 
 class _Buffers(NamedTuple):
@@ -157,6 +129,7 @@ class PathRunner:
             raise PathError(f"{len(terrain)} terrains and {len(paths)} paths, expected one path for each terrain")
         if settings.keep > generator.settings.future:
             raise SettingsError(f"{settings.keep} frames are kept of windows of {generator.settings.future}")
+        asked = generator.asked_for(settings.pace)
         device = generator.device
         if settings.half and device.type == "cuda" and generator.network.dtype == torch.float32:
             generator = generator.in_precision(torch.bfloat16)
@@ -165,7 +138,7 @@ class PathRunner:
         # the terrain and the path of every row, and of every candidate of every row
         self.terrain = terrain.to(device)
         rows = torch.arange(len(paths), device=device).repeat_interleave(candidates)
-        self.paths = PathBatch(paths.points.to(device), paths.length.to(device), paths.spacing).select(rows)
+        self.paths = paths.to(device).select(rows)
         self.batch = len(rows)
         self._candidate_paths = self.paths.select(torch.arange(self.batch, device=device).repeat_interleave(settings.choices))
 
@@ -174,6 +147,8 @@ class PathRunner:
         self._embeddings = generator.level_embeddings(self._window.plan)
         self._blend = settings.blend.coefficients(len(self._window.plan), device)
         self._make_buffers(device)
+        self.pace = torch.full((self.batch,), asked, device=device)
+        """[B] m/s asked for where no path says otherwise, NaN: none"""
         self.reset(None, torch.Generator(device).manual_seed(0))
 
         # compile, then capture; both run windows, so the buffers are set back
@@ -301,19 +276,26 @@ class PathRunner:
     @torch.no_grad()
     def window_without_graph(self) -> None:
         """One window from the buffers to the buffers."""
-        start = WindowStart(self.past, self.past_pose, self.has_past, self.terrain, self.progress)
+        start = WindowStart(self.past, self.past_pose, self.has_past, self.terrain, self.progress, self._wanted_pace())
         planned = PlannedFrames(self.planned, self.has_plan)
         frames = self._window(start, planned, self.noise, self.coefficients, self._embeddings)
         buffers = _Buffers(self.past, self.past_pose, self.progress, self.kept, self.planned, self.frames, self.reached)
-        self._ending(*frames, buffers, self.has_past)
+        self._ending(*frames, buffers, self.has_past, start.pace)
 
-    def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor) -> tuple[Tensor, ...]:
+    def _wanted_pace(self) -> Tensor | None:
+        """[B] m/s, NaN where none is wanted; None for a generator that cannot be asked."""
+        if not self.generator.settings.pace:
+            return None
+        on_path = self.paths.pace_at(self.progress)
+        return self.pace if on_path is None else torch.where(on_path.isnan(), self.pace, on_path)
+
+    def _end(self, state: FrameState, pose: BodyPose, to: _Buffers, has_past: Tensor, pace: Tensor | None) -> tuple[Tensor, ...]:
         """The best candidate of each row, and how far it comes, into the buffers."""
         keep = self.settings.keep
         state, plan = state.narrow(0, keep), state.narrow(keep, self._window.overlap)
         pose = BodyPose(*(part[:, :keep] for part in pose))
         if self.settings.choices > 1:
-            best = self._best(state, pose, to, has_past)
+            best = self._best(state, pose, to, has_past, pace)
             state = FrameState(*(part.index_select(0, best) for part in state))
             pose = BodyPose(*(part.index_select(0, best) for part in pose))
             plan = FrameState(*(part.index_select(0, best) for part in plan))
@@ -333,16 +315,18 @@ class PathRunner:
             buffer.copy_(value[:, keep - PAST_FRAMES :])
         return (to.frames,)
 
-    def _best(self, state: FrameState, pose: BodyPose, at: _Buffers, has_past: Tensor) -> Tensor:
+    def _best(self, state: FrameState, pose: BodyPose, at: _Buffers, has_past: Tensor, pace: Tensor | None) -> Tensor:
         """Which candidate of each row has the least score, as an index into all of them."""
         settings, character, n = self.settings, self.generator.character, self.settings.choices
         goal = self.paths.target(at.progress, settings.lookahead)
         goal, origin = self._window.for_candidates(goal, at.past.root_pos[:, -1, :2])
         past_pos, progress = self._window.for_candidates(at.past_pose.pos, at.progress)
         towards = torch.nn.functional.normalize(goal - origin, dim=-1)
+        wanted = None if pace is None else self._window.for_candidates(pace)[0] * ((settings.keep - 1) / FPS)
         scores = score_window(
-            character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score, settings.walls_carry
-        )
+            character, pose, state.contacts, past_pos, has_past, towards, self.terrain, settings.score, settings.walls_carry,
+            wanted,
+        )  # fmt: skip
         root, paths = state.root_pos[:, -1], self._candidate_paths
         arc = paths.advance(progress, root[:, :2])
         scores = scores + departure(root, paths.position(arc), settings.score)

@@ -39,7 +39,7 @@ class ScoreWeights:
     slide: float = 3.0
     """per m that feet move while they are labelled in contact"""
     progress: float = 3.0
-    """per m towards the target"""
+    """per m towards the target, up to the wanted pace"""
     crouch: float = 0.0
     """per rad that the straighter knee is bent beyond `crouch_allowed` while only feet touch, mean over frames"""
     crouch_allowed: float = 0.35
@@ -73,12 +73,14 @@ def score_window(
     terrain: TerrainBatch,
     weights: ScoreWeights,
     walls_carry: bool = False,
+    wanted: Tensor | None = None,
 ) -> Tensor:
     """[B] of windows [B, T, bodies, ...] in the world.
 
     past_pos [B, 2, bodies, 3] and past_counts (a 0-d 0 or 1: whether there is a past) for the jerk at the seam; direction [B, 2]
     is a world unit vector; B / N windows in turn are on each of N terrains.
-    `walls_carry`: nothing falls that is near the face of a wall.
+    `walls_carry`: nothing falls that is near the face of a wall. `wanted` [B] m: progress beyond it counts against the window,
+    for a slower pace was asked for; NaN: the more the better.
     """
     probe = probe_points(character, contacts.device)
     points = world_points(probe.surface, pose)
@@ -91,6 +93,8 @@ def score_window(
     inner = excess[:, past_pos.shape[1] :].sum(-1)
     seam = excess[:, : past_pos.shape[1]].sum(-1)
     gain = ((pose.pos[:, -1, 0, :2] - pose.pos[:, 0, 0, :2]) * direction).sum(-1)
+    if wanted is not None:
+        gain = torch.where(gain > wanted, 2 * wanted - gain, gain)  # nothing is greater than NaN
     return (
         weights.penetration * (-distance).clamp_min(0).sum((-1, -2))
         + weights.contact * (above * contacts).sum((-1, -2))

@@ -40,6 +40,8 @@ class WindowStart(NamedTuple):
     terrain: TerrainBatch
     aim: Tensor
     """[B, ...] what `WindowStep` makes the goal of"""
+    pace: Tensor | None = None
+    """[B] wanted speed, m/s; NaN or nothing: none"""
 
 
 class PlannedFrames(NamedTuple):
@@ -102,10 +104,8 @@ class WindowStep:
 
         `coefficients` [S]: s of each sampler step; `embeddings`: the network's view of each (`Generator.level_embeddings`).
         """
-        past, heightmap, direction = self._describing(start.past, start.past_pose, start.terrain, start.aim)
-        features = self.generator.denoise_window(
-            past, heightmap, direction, noise, coefficients, self.plan, embeddings, self._mixed
-        )
+        past, heightmap, target = self._describing(start.past, start.past_pose, start.terrain, start.aim, start.pace)
+        features = self.generator.denoise_window(past, heightmap, target, noise, coefficients, self.plan, embeddings, self._mixed)
         frames = self._decoding(features, start.past, planned)
         if self._repairs is not None:
             frames = self._repairing(*frames, start.past, start.past_pose, start.has_past, start.terrain)
@@ -115,13 +115,15 @@ class WindowStep:
         """Rows repeated for every candidate."""
         return tuple(part.repeat_interleave(self.candidates, 0) for part in parts) if self.candidates > 1 else parts
 
-    def _describe(self, past: FrameState, past_pose: BodyPose, terrain: TerrainBatch, aim: Tensor) -> tuple[Tensor, ...]:
-        """What the network is told: past features, heightmap h and direction d in the frame of the last past root."""
+    def _describe(
+        self, past: FrameState, past_pose: BodyPose, terrain: TerrainBatch, aim: Tensor, pace: Tensor | None
+    ) -> tuple[Tensor, ...]:
+        """What the network is told: past features, heightmap h, direction d in the frame of the last past root, and pace."""
         generator = self.generator
         frame = CanonicalFrame.of(past.root_pos[:, -1], past.root_rot[:, -1])
         features = generator.layout.encode(frame.to_local(past), frame.points_to_local(past_pose.pos[..., 1:, :]))
         heightmap = frame.heightmap(terrain, generator.settings.grid)
-        return self.for_candidates(features, heightmap, frame.direction_to(self._goal(aim)))
+        return self.for_candidates(features, heightmap, generator.target(frame.direction_to(self._goal(aim)), pace))
 
     def _decode(self, features: Tensor, past: FrameState, planned: PlannedFrames | None) -> Frames:
         """The network's features [B * candidates, T, D] as frames in the world, which leave an earlier plan gradually."""

@@ -30,6 +30,7 @@ from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.errors import FormatError, SettingsError
 from parc.generate.data.frame_table import STILL_COUNTS, FrameTable
+from parc.generate.data.gait_odds import GaitOdds
 from parc.generate.data.training_windows import WindowSampler, WindowSettings
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PAST_FRAMES
@@ -64,6 +65,8 @@ class TrainSettings:
     """share of windows from generated motions; None: as one skill among the others"""
     still_counts: float = STILL_COUNTS
     """of a window that moves, what one counts in which the root stands still"""
+    gait: GaitOdds = field(default_factory=GaitOdds)
+    """what seconds of level gait count, like people's and unlike"""
     checkpoint_seconds: float = 60.0
     """s between checkpoints"""
     log_steps: int = 50
@@ -141,14 +144,14 @@ def make_trainer(
             raise SettingsError(
                 f"the first weights have the network {source.settings.network}, expected {settings.generator.network}"
             )
-        generator.network.load_state_dict(source.network.state_dict())
+        generator.begin_from(source)
         step = replace(step, adam=replace(step.adam, average_age=_TRUSTED))
 
     # the windows it trains on
     length = PAST_FRAMES + settings.window.future
-    odds = (settings.mirrored, settings.balance, settings.made_share, settings.still_counts)
+    odds = (settings.mirrored, settings.balance, settings.made_share, settings.still_counts, settings.gait)
     table = FrameTable.build(clips, character, length, device, *odds)
-    windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window)
+    windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window, settings.generator.pace)
 
     # a new trainer, or the used one from its beginning
     if used is None:

@@ -320,7 +320,7 @@ class GeneratorTrainer:
         past, past_pose, reaches = first
         for here, here_pose, reaches_here in rest:
             noise = torch.randn(window.generator.noise_shape(self._own_rows), generator=self.random, device=self.device)
-            start = WindowStart(past, past_pose, self._has_past, drawn.patch, drawn.goal)
+            start = WindowStart(past, past_pose, self._has_past, drawn.patch, drawn.goal, drawn.pace)
             state, pose = last_two(*window(start, None, noise, blend, embeddings))
 
             # own frames are usable near the recording at that time; where they are not, it goes on from the recording

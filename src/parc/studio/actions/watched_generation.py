@@ -10,7 +10,8 @@ from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
 from parc.generate.model.blended_denoising import Blend
 from parc.generate.model.motion_generator import Generator
-from parc.generate.rollout.path_rollout import PathRunner, RolloutBatch, RolloutSettings
+from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
+from parc.generate.rollout.rollout_batch import RolloutBatch
 from parc.metrics.clip_batch import ClipBatch
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath

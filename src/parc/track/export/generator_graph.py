@@ -31,7 +31,7 @@ class GeneratorGraph(nn.Module):
     outputs = ("next_qpos", "next_contacts")
 
     def __init__(self, generator: Generator, settings: RolloutSettings, cell: float = CELL) -> None:
-        """`settings` says how windows are sampled and repaired; all frames of a window are kept."""
+        """`settings` says how windows are sampled and repaired, and the pace of all of them; all frames of a window are kept."""
         super().__init__()
         schedule = generator.schedule
         if settings.steps is not None:
@@ -41,7 +41,9 @@ class GeneratorGraph(nn.Module):
         plan = schedule.plan(generator.device)
         if len(plan) > MOST_STEPS:
             raise SettingsError(f"this generator takes {len(plan)} sampler steps, a file holds at most {MOST_STEPS}")
+        pace = generator.asked_for(settings.pace)
         self.generator, self.settings, self.cell, self.steps = generator, settings, cell, len(plan)
+        self.pace = pace if generator.settings.pace else None
         self._embeddings = generator.level_embeddings(plan)
         self._blend = settings.blend.coefficients(len(plan), generator.device)
         repairs = RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None
@@ -73,7 +75,8 @@ class GeneratorGraph(nn.Module):
         known = has_past.reshape(())
         coefficients = 1 - known * (1 - self._blend)
         ground = as_batch(terrain, terrain_min, self.cell)
-        start = WindowStart(past, past.body_pose(character), known, ground, target)
+        pace = None if self.pace is None else torch.full_like(target[:, 0], self.pace)
+        start = WindowStart(past, past.body_pose(character), known, ground, target, pace)
         state, _ = self._window(start, None, noise, coefficients, self._embeddings)
         rotations = rotation.from_matrix(state.root_rot), rotation.from_matrix(state.joint_rot)
         return frames_to_qpos(character, state.root_pos, *rotations), state.contacts
