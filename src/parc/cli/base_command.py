@@ -60,6 +60,13 @@ class Command(ABC):
         return choose_device(self.device)
 
 
+def use_threads(count: int) -> None:
+    """`parc.run.choose_device.use_threads`, imported when it is called."""
+    from parc.run import choose_device
+
+    choose_device.use_threads(count)
+
+
 def log_to_stderr() -> None:
     """Show the messages of a long job, with the time of each."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")

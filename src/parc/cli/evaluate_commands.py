@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.character import Character, humanoid
+from parc.cli.base_command import use_threads
 from parc.cli.set_options import SetOptions
 from parc.correct.select_candidates import SelectSettings
 from parc.dataset.clip_reading import read_clips
@@ -22,7 +23,6 @@ from parc.evaluate.terrain_sets import set_title
 from parc.evaluate.tracker_measurement import TrackerTest
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.report.evaluation_page import write_evaluation
-from parc.run.choose_device import use_threads
 from parc.run.work_items import workers_at
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import number
+from parc.cli.base_command import number, use_threads
 from parc.cli.set_options import SetOptions
-from parc.run.choose_device import use_threads
 
 if TYPE_CHECKING:
     from parc.evaluate.crossing_evaluation import CrossingEvaluator
