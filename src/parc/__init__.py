@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         traverse,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Character", "Clip", "Dataset", "Generator", "Models", "Terrain", "Tracker",

@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from parc.character import humanoid
-from parc.cli.main import main
+from parc.cli.evaluate_reflex_command import EvaluateReflex
+from parc.cli.main import called, main
+from parc.cli.read_options import read_options
 from parc.dataset import load_clip
 from parc.errors import SettingsError
 from parc.evaluate.cluster_jobs import CrossingJob
@@ -23,8 +25,9 @@ from parc.evaluate.reflex_measurement import CrossedGroup, CrossingTest, cross_g
 from parc.evaluate.terrain_sets import TestCase, set_case
 from parc.metrics.naturalness import naturalness_of
 from parc.path.terrain_path import TerrainPath
-from parc.plan import Models, PlainSettings, TraverseSettings
-from parc.plan.reflex import ReflexSettings
+from parc.plan import Models, PlainSettings, SearchSettings, TraverseSettings
+from parc.plan.crossing.get_up import GetUpSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.terrain import Terrain
 
 AHEAD = TerrainPath(torch.tensor([[0.8, 0.8, 0.0], [2.4, 0.8, 0.0], [3.8, 0.8, 0.0]]))
@@ -92,6 +95,21 @@ def test_who_is_pushed_off_falls(able: Models) -> None:
     assert all(run.pushes >= 1 and run.seconds < 5 for run in found.runs)
     summary = summarise_crossings(found.runs)
     assert summary["falls_per_second"] == pytest.approx(3 / sum(run.seconds for run in found.runs))
+
+
+def test_who_may_get_up_has_not_fallen_at_once_and_what_it_did_is_counted(able: Models, flat: CrossedGroup) -> None:
+    """By a walk, which is no way to get up: it is followed for as long as there is."""
+    brief = replace(WALKING.reflex, get_up=GetUpSettings(seconds=0.4))
+    test = replace(WALKING, runs=1, reflex=brief, disturbance=Disturbance(push=9.0, push_gap=0.6))
+    fallen = cross_group(able, FLAT[:1], test, threads=1).runs[0]
+    rising = cross_group(replace(able, get_ups=(flat.clips[0],)), FLAT[:1], replace(test, get_up=True), threads=1).runs[0]
+    assert fallen.outcome == rising.outcome == "fallen" and (fallen.downs, rising.downs, rising.ups) == (0, 1, 0)
+    assert rising.seconds == pytest.approx(fallen.seconds + 0.4 - 1 / 30)
+    assert replace(test, get_up=True).label.endswith(", getting up")
+    with pytest.raises(SettingsError, match="getting up are for reflexes"):
+        CrossingTest("search", get_up=True)
+    runs = [replace(rising, downs=2, ups=1), replace(fallen, downs=1, ups=1)]
+    assert summarise_crossings(runs)["got_up"] == 2 / 3 and math.isnan(summarise_crossings([fallen])["got_up"])
 
 
 def test_the_open_loop_stands_beside(able: Models) -> None:
@@ -215,6 +233,17 @@ def test_the_command_writes_its_table_and_goes_on(words: list[str], tmp_path: Pa
     assert json.loads(second.out.splitlines()[-1]) == printed
     assert main(words) == 0
     assert "by climb" in capsys.readouterr().out
+
+
+def test_every_setting_of_a_way_to_cross_is_an_option() -> None:
+    command = called("evaluate reflex")
+    given = "-o x --every 5 9 --push 1 --reflex.windows 4 --disturbance.push-gap 2 --methods reflex search --search.candidates 20"
+    read = read_options(command.load(), given.split(), command.call, command.options)
+    assert isinstance(read, EvaluateReflex)
+    *reflexes, search = read.tests()
+    assert [(row.reflex.every, row.disturbance.push) for row in reflexes] == [(5, 0), (5, 1), (9, 0), (9, 1)]
+    assert {(row.reflex.windows, row.disturbance.push_gap) for row in reflexes} == {(4, 2)}
+    assert search.search == TraverseSettings(method=SearchSettings(candidates=20)) and search.disturbance == Disturbance()
 
 
 def test_a_run_on_the_test_set_is_written_down(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

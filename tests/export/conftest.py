@@ -15,7 +15,7 @@ from parc.dataset import Clip, Dataset
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.models import shipped_motions
 from parc.plan import Models
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 
 pytest.importorskip("onnxscript", reason="onnxscript is not installed (parc-motion[onnx])")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (parc-motion[onnx])")

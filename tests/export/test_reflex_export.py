@@ -19,8 +19,9 @@ from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
 from parc.physics.native_world import NativeWorld
 from parc.plan import Models
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.plan.path_progress import LEAST, walk
-from parc.plan.reflex import Reflex, ReflexSettings
+from parc.plan.reflex import Reflex
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 pytestmark = pytest.mark.xdist_group("onnx")

@@ -16,7 +16,7 @@ from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path.terrain_path import TerrainPath
 from parc.physics.choose_engine import make_world
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.reflex.reflex_env import ReflexEnv
 from parc.reflex.reflex_settings import BankSettings, DevelopmentSettings, ReflexStarts, ReflexTrainingSettings
 from parc.reflex.terrain_bank import CrossingBank, CrossingSource

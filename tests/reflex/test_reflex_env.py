@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from parc.errors import SettingsError
-from parc.plan.reflex import FALLEN, LATE, RUNNING
+from parc.plan.crossing.reflex_crossings import FALLEN, LATE, RUNNING
 from parc.reflex.plan_turns import PlanTurns
 from parc.reflex.reflex_env import ReflexEnv
 from parc.reflex.reflex_settings import DisturbanceSettings, ReflexStarts, ReflexTrainingSettings

@@ -11,7 +11,9 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from parc.errors import printable
 
 if TYPE_CHECKING:
     from parc.run.on_progress import OnProgress
@@ -42,6 +44,10 @@ class Command(ABC):
         """Fields whose default is another with this `--preset` and `--device`."""
         return {}
 
+    def with_named(self, places: frozenset[str]) -> Self:
+        """The command, told which options were typed, by the fields that lead to them, as settings.ppo.gamma."""
+        return self
+
     @abstractmethod
     def run(self) -> dict[str, Any]:
         """Do the work; the result as plain data."""
@@ -60,16 +66,23 @@ class Command(ABC):
         return choose_device(self.device)
 
 
-def use_threads(count: int) -> None:
-    """`parc.run.choose_device.use_threads`, imported when it is called."""
-    from parc.run import choose_device
-
-    choose_device.use_threads(count)
-
-
 def log_to_stderr() -> None:
     """Show the messages of a long job, with the time of each."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PlainFormatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+class _PlainFormatter(logging.Formatter):
+    """Messages may name clips."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).split("\n")))
+
+
+def tell(what: str) -> None:
+    """A line on stderr now."""
+    print(printable(what), file=sys.stderr, flush=True)
 
 
 def print_json(result: dict[str, Any]) -> None:

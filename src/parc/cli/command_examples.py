@@ -63,6 +63,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "evaluate tracker": ("parc evaluate tracker --dataset mydata --tracker.trials 1",),
     "evaluate blending": ("parc evaluate blending out/generator --preset quick",),
     "evaluate reflex": ("parc evaluate reflex -o out/reflex --terrains 20 --every 5 9",),
+    "crowd": (
+        "parc crowd course -o out/crowd --characters 64",
+        "parc crowd course -o out/crowd --characters 1024 --distance 12 --device cuda",
+    ),
     "evaluate traverse": ("parc evaluate traverse -o crossed.jsonl --families boxes walks --terrains 10",),
     "completion": ("parc completion bash",),
 }

@@ -59,6 +59,7 @@ COMMANDS = {
     "train-reflex": Row("train", "train_reflex_command", "TrainReflex", "train a tracker to cross without rehearsal"),
     "practise": Row("train", "train_generator_commands", "Practise", "train a generator on its own best motions too"),
     "traverse": Row("make", "traverse_command", "CrossTerrain", "cross a terrain in physics: plan, generate, simulate, retry"),
+    "crowd": Row("make", "crowd_command", "Crowd", "many characters on one terrain, each with its goal, by reflex"),
     "generate": Row("make", "generate_commands", "Generate", "motion along a path over a terrain"),
     "correct": Row("make", "generate_commands", "Correct", "repair a motion: penetration, contact, jerk, sliding"),
     "synthesise": Row("make", "generate_commands", "Synthesise", "new clips: terrain, path, generate, select, correct"),
@@ -89,7 +90,7 @@ OLD_COMMANDS = {
     "logs": "`parc status RUN --tensorboard FOLDER` or --wandb PROJECT",
     "strips": "`parc picture CLIPS -o PAGE.html`",
 }
-"""what has another name since 0.1.0"""
+"""what has another name since 0.3.0"""
 
 OLD_OPTIONS = {
     ("", "--policy"): "--tracker",
@@ -114,6 +115,8 @@ OLD_OPTIONS = {
     ("record", "--no-salvage"): "--stretch.no-salvage",
     ("dataset", "--clips"): "--only",
     ("live", "--period"): "--pilot.period",
+    ("live", "--rehearse"): "--pilot.rehearse",
+    ("live", "--no-rehearse"): "--pilot.no-rehearse",
     ("dataset", "--iterations"): "--solve.iterations or --vary.refine.fit.iterations",
 }
-"""(first word of a command or "" for any, option): its name since 0.1.0; names that only moved into a group need no row"""
+"""(first word of a command or "" for any, option): its name since 0.3.0; names that only moved into a group need no row"""

@@ -90,7 +90,7 @@ class ExportOnnx(Command):
 
         from parc.generate.model.motion_generator import Generator
         from parc.generate.rollout.path_rollout import RolloutSettings
-        from parc.plan.reflex import ReflexSettings
+        from parc.plan.crossing.reflex_crossings import ReflexSettings
         from parc.plan.reflex_export import export_reflex
 
         generator = Generator.load(self.generator or shipped_generator(), humanoid())

@@ -12,14 +12,15 @@ from parc.cli.base_command import Command, progress
 from parc.dataset import Clip, DatasetWriter, Provenance
 from parc.errors import SettingsError
 from parc.plan import Models
-from parc.plan.online_trials import TrialSettings, run_trial, summary, trial_ground
+from parc.plan.online_trials import TrialSettings, answers_to_keys, run_trial, summary, trial_ground
 
 
 @dataclass(frozen=True, kw_only=True)
 class Live(Command):
     """Drive a simulated character to goals on random boxes with generator and tracker in closed loop, and say how it went.
 
-    Runs on the CPU. `parc studio` has the same under its tab Live, with a person at the controls.
+    Plans are rehearsed in simulation before one is followed; with --pilot.no-rehearse the character goes by reflex, at a fraction
+    of the work. Runs on the CPU. `parc studio` has the same under its tab Live, with a person at the controls.
     """
 
     terrains: int = 20
@@ -28,6 +29,8 @@ class Live(Command):
     """trained generator (.safetensors); the one in the box if not given"""
     tracker: Path | None = None
     """trained actor (.safetensors); the one in the box if not given"""
+    keys: int = 12
+    """changes of a held arrow key on flat ground, in real time, to measure how soon one changes the plan; 0: none"""
     planning: Literal["beside", "between"] = "beside"
     """make plans in a thread beside the physics, or between two steps of it; the run is the same"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -39,25 +42,29 @@ class Live(Command):
         models = Models.load(character, "cpu", self.generator, self.tracker)
         torch.set_num_threads(1)
         results, clips = [], []
+        settings, beside = self.settings, self.planning == "beside"
         with progress(self.terrains, "terrains") as bar:
             for index in range(self.terrains):
-                result, motion = run_trial(
-                    models.generator, models.tracker, index, self.seed, self.settings, self.planning == "beside", models.critic
-                )
+                result, motion = run_trial(models.generator, models.tracker, index, self.seed, settings, beside, models.critic)
                 results.append(result)
-                ground = trial_ground(index, self.seed, self.settings)
+                ground = trial_ground(index, self.seed, settings)
                 provenance = Provenance(source="live", seed=self.seed, skill="live", losses={"reached": float(result.reached)})
                 clips.append(Clip(f"live_s{self.seed}_{index:03d}", motion, ground.terrain, provenance=provenance))
                 bar.update()
         if self.out is not None:
             with DatasetWriter(self.out, character) as writer:
                 writer.append(clips)
-        return summary(results)
+        told = {"rehearse": settings.pilot.rehearse, **summary(results)}
+        if self.keys:
+            told |= answers_to_keys(models.generator, models.tracker, self.keys, self.seed, settings, beside, models.critic)
+        return told
 
     def check(self) -> None:
         super().check()
         if self.terrains < 1:
             raise SettingsError(f"{self.terrains} terrains were asked for, expected at least 1")
+        if self.keys < 0:
+            raise SettingsError(f"{self.keys} changes of a key were asked for, expected at least 0")
 
     def show(self, result: dict[str, Any]) -> None:
         super().show({key: value for key, value in result.items() if key != "trials"})

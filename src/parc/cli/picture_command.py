@@ -60,7 +60,7 @@ class Picture(Command):
         if moves:
             self.out.parent.mkdir(parents=True, exist_ok=True)
             with progress(None, "drawing") as bar:
-                animate(clip, character, self.out, on_frame=shown(bar))
+                animate(clip, character, self.out, on_progress=shown(bar))
         elif self.kind == "ghosts":
             save_picture(draw_clip(clip, character), self.out)
         elif self.kind == "strip":

@@ -10,10 +10,11 @@ from parc.api import traverse
 from parc.api.cross_terrain import CrossingPreset, crossing_preset, ready
 from parc.api.crossing_files import motion_files, write_crossing
 from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown, use_threads
+from parc.cli.base_command import Command, progress, shown
 from parc.cli.path_command import read_cell
 from parc.errors import PathError, SettingsError
 from parc.plan import Models, TraverseSettings
+from parc.run.choose_device import use_threads
 from parc.run.resumable_items import ResumableItems
 
 

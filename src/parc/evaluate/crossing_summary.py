@@ -51,6 +51,10 @@ class CrossingRun:
     """m, widest of the route"""
     pushes: int = 0
     """pushes that it was given"""
+    downs: int = 0
+    """times that it went down, where it may get up"""
+    ups: int = 0
+    """times that it got up again"""
     motion: dict[str, float] = field(default_factory=dict)
     """measures of what the body did: `HUMAN` and `GAIT`; NaN where it shows nothing of one"""
 
@@ -76,6 +80,8 @@ def summarise_crossings(runs: Sequence[CrossingRun]) -> dict[str, Any]:
         "seconds_to_goal": _mean([run.seconds for run in runs if run.arrived]),
         "speed": sum(run.progress for run in runs) / seconds if seconds else math.nan,
         "pushes": sum(run.pushes for run in runs),
+        "downs": sum(run.downs for run in runs),
+        "got_up": _got_up(runs),
         **{name: _mean([run.motion.get(name, math.nan) for run in runs]) for name in (*HUMAN, *GAIT)},
     }
 
@@ -95,6 +101,12 @@ def by_difficulty(runs: Sequence[CrossingRun]) -> dict[str, list[dict[str, Any]]
                 rows.append({"from": low, "to": high, "terrains": len({r.case for r in some}), "runs": len(some)} | numbers)
         table[measure] = rows
     return table
+
+
+def _got_up(runs: Sequence[CrossingRun]) -> float:
+    """Share of the falls that were got up from."""
+    downs = sum(run.downs for run in runs)
+    return sum(run.ups for run in runs) / downs if downs else math.nan
 
 
 def _share(runs: Sequence[CrossingRun], holds: Callable[[CrossingRun], bool]) -> float:

@@ -13,7 +13,7 @@ and height noise are drawn for each run alone.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 
@@ -30,14 +30,14 @@ from parc.metrics.naturalness import measure_naturalness
 from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.plan import Models, PlainSettings, TraverseSettings, traverse
-from parc.plan.reflex import OUTCOMES as REFLEX_OUTCOMES
-from parc.plan.reflex import Reflex, ReflexSettings
+from parc.plan.crossing.get_up import GetUpLibrary
+from parc.plan.crossing.reflex_crossings import OUTCOMES as REFLEX_OUTCOMES
+from parc.plan.crossing.reflex_crossings import ReflexSettings
+from parc.plan.crossing.reflex_recording import record_crossings
+from parc.plan.reflex import Reflex
 from parc.terrain.terrain import TerrainBatch
 
 Method = Literal["reflex", "open-loop", "search"]
-METHODS: tuple[Method, ...] = get_args(Method)
-_LOOK_EVERY = {"cpu": 1, "cuda": 15}
-"""control steps after which it is asked whether anybody still runs; on a GPU that waits"""
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class CrossingTest:
     reflex: ReflexSettings = field(default_factory=ReflexSettings)
     disturbance: Disturbance = field(default_factory=Disturbance)
     """of reflexes only"""
+    get_up: bool = False
+    """who is down follows one of the models' get-ups; of reflexes only"""
     search: TraverseSettings = field(default_factory=TraverseSettings)
     """of the search; its wall time limit makes a busy machine find less"""
     open_loop: TraverseSettings = field(default_factory=lambda: TraverseSettings(1, PlainSettings()))
@@ -61,8 +63,8 @@ class CrossingTest:
     def __post_init__(self) -> None:
         if self.runs < 1 or self.terrains_at_once < 1:
             raise SettingsError(f"{self.runs} runs on each terrain were asked for, expected at least 1")
-        if self.method != "reflex" and self.disturbance != Disturbance():
-            raise SettingsError(f"pushes and height noise are for reflexes, not for '{self.method}'")
+        if self.method != "reflex" and (self.get_up or self.disturbance != Disturbance()):
+            raise SettingsError(f"pushes, height noise and getting up are for reflexes, not for '{self.method}'")
 
     @property
     def label(self) -> str:
@@ -74,6 +76,7 @@ class CrossingTest:
         words += [f"push {what.push:g} m/s"] if what.push else []
         words += [f"height noise {what.height_noise:g} m"] if what.height_noise else []
         words += [f"{100 * what.missing:g} % missing"] if what.missing else []
+        words += ["getting up"] if self.get_up else []
         return ", ".join(words)
 
     @property
@@ -137,38 +140,41 @@ def _by_reflex(
         seen,
         threads,
         graphs,
+        get_ups=_get_ups(models) if test.get_up else None,
     )
-    crossings, count, device = reflex.crossings, reflex.count, reflex.world.device
     reflex.begin()
     # Pushes are drawn before anybody moves, so that nothing of a run decides over them; bodies that fill up are not pushed.
+    crossings, worlds, device = reflex.crossings, reflex.world.num_worlds, reflex.world.device
     limit = int(crossings.limits.max()) + 1
-    pushed = torch.zeros(limit, reflex.world.num_worlds, 3)
+    pushed = torch.zeros(limit, worlds, 3)
     if what.push:
-        pushed[:, :count] = torch.stack([pushes(cases[k], run, what, limit, reflex.fps, seed) for k, run in who], 1)
+        pushed[:, : len(who)] = torch.stack([pushes(cases[k], run, what, limit, reflex.fps, seed) for k, run in who], 1)
     is_push = pushed.any(-1).any(1).tolist()
-    pushed, given = pushed.to(device), torch.zeros(reflex.world.num_worlds, dtype=torch.long, device=device)
-    qpos, contacts = [reflex.world.qpos.clone()], [reflex.bodies.contacts.clone()]
-    look_every = _LOOK_EVERY[device.type]
-    for step in range(limit):
-        if step % look_every == 0 and reflex.is_over():
-            break
+    pushed, given = pushed.to(device), torch.zeros(worlds, dtype=torch.long, device=device)
+
+    def push(step: int) -> None:
+        nonlocal given
         if is_push[step]:
             who_is_pushed = pushed[step].any(-1) & crossings.runs
             reflex.push(who_is_pushed, pushed[step])
             given += who_is_pushed
-        reflex.step()
-        qpos.append(reflex.world.qpos.clone())
-        contacts.append(reflex.bodies.contacts.clone())
-        on_step()
-    states, touches = (torch.stack(column, 1)[:count].cpu() for column in (qpos, contacts))
-    columns = (crossings.outcome, crossings.steps, crossings.progress, given)
+
+    made = record_crossings(reflex, push, on_step)
+    rises, none = reflex.getting_up, torch.zeros_like(given)
+    downs, ups = (none, none) if rises is None else (rises.downs, rises.ups)
+    columns = (made.outcome, made.steps, made.progress, given.cpu(), downs.cpu(), ups.cpu())
     runs, clips = [], []
-    for n, (outcome, steps, progress, times) in enumerate(zip(*(c[:count].tolist() for c in columns), strict=True)):
+    for n, (outcome, steps, progress, *counts) in enumerate(zip(*(c[: len(who)].tolist() for c in columns), strict=True)):
         case, run = cases[who[n][0]], who[n][1]
-        made = _run_of(case, run, REFLEX_OUTCOMES[outcome], steps / reflex.fps, progress)
-        runs.append(replace(made, pushes=times))
-        clips.append(_clip(case, run, states[n, : steps + 1], touches[n, : steps + 1], models, reflex.fps))
+        one = _run_of(case, run, REFLEX_OUTCOMES[outcome], steps / reflex.fps, progress)
+        runs.append(replace(one, **dict(zip(("pushes", "downs", "ups"), counts, strict=True))))
+        clips.append(_clip(case, run, made.qpos[n, : steps + 1], made.contacts[n, : steps + 1], models, reflex.fps))
     return _measured(runs, clips, models.tracker.character)
+
+
+def _get_ups(models: Models) -> GetUpLibrary:
+    contract, device = models.tracker.contract, models.generator.device
+    return GetUpLibrary(models.get_ups, models.tracker.character, float(contract.control_hz), device)
 
 
 def _run_of(case: TestCase, run: int, outcome: str, seconds: float, progress: float) -> CrossingRun:

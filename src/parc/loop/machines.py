@@ -9,12 +9,15 @@ Every process reads its standard input, a pipe whose other end only the loop hol
 loop ends, nothing goes on working behind its back.
 """
 
+import contextlib
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+
+import torch
 
 from parc.errors import SettingsError
 from parc.run.work_items import Workers, WorkersState, check_cluster, workers_at
@@ -61,3 +64,14 @@ def _check_command(launch: str) -> None:
         raise SettingsError(f"the launch command is empty; {expected}")
     if shutil.which(words[0]) is None:
         raise SettingsError(f"there is no command '{words[0]}' on this machine to start a training with; {expected}")
+
+
+@contextlib.contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """So many threads of torch on the CPU for a while; 0: as they are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -4,6 +4,7 @@
         G_i   generator     trained on D_{i-1}, going on from G_{i-1}
         M~_i  synthesis     new motions of G_i on new terrains, selected and corrected
         pi_i  tracker       trained on D_{i-1} and M~_i, going on from pi_{i-1}
+              reflex        where asked for: pi_i trained on with G_i in the loop (`parc.reflex`); nothing below uses it
         M_i   recording     what pi_i does in simulation when it tracks M~_i
         D_i   dataset       D_{i-1} and what of M_i passes the guard
 
@@ -60,7 +61,7 @@ from parc.loop.initial_dataset import hash_of_folder, import_start, is_dataset, 
 from parc.loop.initial_models import RunSources, prepare
 from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, locked, refusal
 from parc.loop.loop_plan import LoopSettings, TrackerPlan
-from parc.loop.machines import Machines
+from parc.loop.machines import Machines, torch_threads
 from parc.loop.run_errors import disk_sentence, gpu_sentence
 from parc.loop.stage_training import GeneratorTraining, TrackerTraining, run_training
 from parc.loop.unlearnable_motions import lost_motions
@@ -106,7 +107,7 @@ def run_loop(
     folder, character = Path(folder).absolute(), character or humanoid()
     settings, sources = prepare(settings, sources, character)
     try:
-        with locked(folder), _threads(settings.torch_threads):
+        with locked(folder), torch_threads(settings.torch_threads):
             obstacle = None if over_again else find_obstacle(folder, settings, sources, character)
             if obstacle is not None:
                 raise refusal(folder, obstacle.told)
@@ -166,6 +167,7 @@ class _Run:
         recorded = None
         if self.settings.physics_correction:
             tracker = self._tracker(i, plan.tracker, before, generated)
+            self._reflex(i, before, generated, generator, tracker)
             recorded = self._recording(i, plan.record, plan.tracker.training.threads, generated, tracker)
         admission = self._dataset(i, plan.guard, before, generated, recorded)
         new = len(Dataset.open(recorded or generated))
@@ -247,6 +249,25 @@ class _Run:
 
         self._do(Stage(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT]))
         return self._place(i, "tracker") / ACTOR
+
+    def _reflex(self, i: int, before: Path, generated: Path, generator: Path, tracker: Path) -> None:
+        """A leaf of the run: the tracker, trained on with the generator in the loop."""
+        training, seed = self.settings.closed_loop, self._seed(i, 4)
+        if training is None:
+            return
+        inputs = {
+            "settings": hash_settings(training, seed),
+            "dataset": self.ledger.hash_of_dataset(before),
+            "synthesis": self.ledger.hash_of_dataset(generated),
+            "generator": self._hash(generator),
+            "tracker": self._hash(tracker),
+        }
+
+        def work(out: Path) -> dict[str, Any]:
+            clips = [clip for folder in (before, generated) for clip in Dataset.open(folder, self.character)]
+            return training.train(out, generator, tracker, clips, seed, self.character, self.device)
+
+        self._do(Stage(f"{_name(i)}/reflex", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT]))
 
     def _recording(self, i: int, settings: RecordSettings, threads: int, generated: Path, tracker: Path) -> Path:
         inputs = {
@@ -365,16 +386,6 @@ class _Look(_Run):
     def _do(self, stage: Stage) -> None:
         if not self.ledger.is_current(stage):
             raise _Reached(stage)
-
-
-@contextlib.contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _name(i: int) -> str:

@@ -6,15 +6,17 @@ from parc.loop.admission_rules import GuardSettings
 from parc.loop.initial_models import RunSources
 from parc.loop.loop_plan import IterationPlan, LoopSettings, SynthesisPlan, TrackerPlan, VariationPlan
 from parc.record.record_clips import RecordSettings
+from parc.track.learn.training_plan import TrainingPlan
 
-STAGES = ("generator", "synthesis", "tracker", "recording", "dataset")
+STAGES = ("generator", "synthesis", "tracker", "reflex", "recording", "dataset")
 START_STAGES = ("variation", "tracker", "recording", "dataset")
 """of iteration 0, which makes D_0 out of the starting set"""
 
 
-def stages_of(iterations: int, physics_correction: bool, variations: bool) -> list[tuple[int, str]]:
+def stages_of(iterations: int, physics_correction: bool, variations: bool, closed_loop: bool) -> list[tuple[int, str]]:
     """Iteration and name of every stage of a run, in order; those of the starting set's variations are of iteration 0."""
-    each = STAGES if physics_correction else tuple(s for s in STAGES if s not in ("tracker", "recording"))
+    missing = () if physics_correction else ("tracker", "reflex", "recording")
+    each = [stage for stage in STAGES if stage not in missing and (closed_loop or stage != "reflex")]
     first = [(0, stage) for stage in START_STAGES] if variations else []
     return first + [(i, stage) for i in range(1, iterations + 1) for stage in each]
 
@@ -22,12 +24,17 @@ def stages_of(iterations: int, physics_correction: bool, variations: bool) -> li
 def outline(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
     """Settings and sources as `prepare` gives them: {"start": sentence, "stages": [{"stage", "does", "seconds"}], "seconds"}."""
     rows = []
-    for i, stage in stages_of(settings.iterations, settings.physics_correction, settings.variations is not None):
+    closed, varied = settings.closed_loop, settings.variations is not None
+    for i, stage in stages_of(settings.iterations, settings.physics_correction, varied, closed is not None):
+        if stage == "reflex" and closed is not None:
+            does = f"{_budget(closed.plan)} with the generator in the loop"
+            rows.append({"stage": f"iteration-{i:02d}/{stage}", "does": does, "seconds": closed.expected})
+            continue
         plan = settings.plan(i) if i else settings.variations
         assert plan is not None
-        does = _does(plan) if isinstance(plan, IterationPlan) else _does_first(plan)
+        told = _does(plan) if isinstance(plan, IterationPlan) else _does_first(plan)
         seconds = float(getattr(plan.expected, stage))
-        rows.append({"stage": f"iteration-{i:02d}/{stage}", "does": does[stage], "seconds": seconds})
+        rows.append({"stage": f"iteration-{i:02d}/{stage}", "does": told[stage], "seconds": seconds})
     return {"start": _start(settings, sources), "stages": rows, "seconds": sum(row["seconds"] for row in rows)}
 
 
@@ -82,10 +89,13 @@ def _synthesis(plan: SynthesisPlan) -> str:
 
 
 def _tracker(plan: TrackerPlan) -> str:
-    training = plan.training
-    budget = f"{training.iterations} rounds" if training.iterations else f"{training.seconds:g} s"
     chosen = f", on motions followed for {100 * plan.least_followed:g} % before" if plan.least_followed else ""
-    return f"{budget} of training, {training.worlds} characters{chosen}"
+    return f"{_budget(plan.training)}{chosen}"
+
+
+def _budget(training: TrainingPlan) -> str:
+    budget = f"{training.iterations} rounds" if training.iterations else f"{training.seconds:g} s"
+    return f"{budget} of training, {training.worlds} characters"
 
 
 def _guard(guard: GuardSettings) -> str:

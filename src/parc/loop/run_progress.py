@@ -68,6 +68,8 @@ def _is_run(run: Any) -> bool:
     kinds = {"name": str, "plans": list, "iterations": int, "physics_correction": bool, "seed": int}
     if not all(isinstance(settings.get(key), kind) for key, kind in kinds.items()):
         return False
+    if not isinstance(settings.get("options", {}), dict) or not isinstance(settings.get("torch_threads", 0), int):
+        return False
     if not 1 <= settings["iterations"] <= 10**6 or not isinstance(settings.get("minutes"), int | float | None):
         return False
     return all(path is None or isinstance(path, str) for path in sources.values())
@@ -85,7 +87,8 @@ def _read_progress(folder: Path) -> Progress:
     stages = Ledger(folder).stages
     process = working_process(folder)
     alive = process is not None
-    wanted = stages_of(settings["iterations"], settings["physics_correction"], bool(settings.get("variations")))
+    closed, varied = bool(settings.get("closed_loop")), bool(settings.get("variations"))
+    wanted = stages_of(settings["iterations"], settings["physics_correction"], varied, closed)
     undone = [(i, stage) for i, stage in wanted if not _is_done(stages, i, stage)]
     spent = sum(_spent(entry, folder / name, alive) for name, entry in stages.items())
     joined = sum(e.result.get("joined", 0) for name, e in stages.items() if name.endswith("/dataset") and e.is_done)
@@ -119,8 +122,11 @@ def _key(i: int, stage: str) -> str:
 
 
 def _plan(settings: dict[str, Any], i: int) -> dict[str, Any]:
-    """Of an iteration; of iteration 0 how the starting set is varied."""
-    return settings["variations"] if i == 0 else settings["plans"][min(i, len(settings["plans"])) - 1]
+    """Of an iteration, with what is the same in all; of iteration 0 how the starting set is varied."""
+    if i == 0:
+        return settings["variations"]
+    plan, closed = settings["plans"][min(i, len(settings["plans"])) - 1], settings.get("closed_loop")
+    return plan if not closed else plan | {"reflex": closed, "expected": plan["expected"] | {"reflex": closed["expected"]}}
 
 
 def _is_done(stages: dict[str, StageEntry], i: int, stage: str) -> bool:
@@ -149,8 +155,9 @@ def _share(folder: Path, plan: dict[str, Any], stage: str) -> float:
     if stage == "generator":
         rows, budget = _rows(folder / METRICS_FILE), plan["generator"]
         return _ratio(rows, "step", budget["steps"]) if budget["steps"] else _ratio(rows, "seconds", budget["seconds"])
-    if stage == "tracker":
-        rows, budget = [r for r in _rows(folder / METRICS) if r.get("event") == "train"], plan["tracker"]["training"]
+    if stage in ("tracker", "reflex"):
+        budget = plan["tracker"]["training"] if stage == "tracker" else plan["reflex"]["plan"]
+        rows = [r for r in _rows(folder / METRICS) if r.get("event") == "train"]
         if budget["iterations"]:
             return _ratio(rows, "iteration", budget["iterations"])
         return _ratio(rows, "seconds", budget["seconds"])

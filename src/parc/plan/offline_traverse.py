@@ -44,6 +44,8 @@ class Models:
     tracker: TrainedActor
     critic: Critic | None = None
     """None: candidates are judged without it"""
+    get_ups: tuple[Clip, ...] = ()
+    """motions to get up by, for reflexes that may"""
 
     @classmethod
     def load(

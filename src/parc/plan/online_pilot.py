@@ -6,15 +6,20 @@
     while not pilot.arrived:
         moment = pilot.step()          # one control step, 1/30 s
 
-What moves the body is one of three states (`parc.plan.online_pilot_state`): *Standing* until a first plan is there, *Following*
-the tree of simulated futures, or *OnItsOwn* after a push. Every `period` control steps a round of planning is asked for that lets
-the tree grow, and its outcome is taken `delay` later, whether it was made beside the physics (`threaded`) or in between
-(`parc.plan.online_plan_order`): the same seed gives the same run, and a plan that is late makes the character wait, not stumble.
+With rehearsal (`PilotSettings.rehearse`) what moves the body is one of three states (`parc.plan.online_pilot_state`): *Standing*
+until a first plan is there, *Following* the tree of simulated futures, or *OnItsOwn* after a push. Every `period` control steps a
+round of planning is asked for that lets the tree grow, and its outcome is taken `delay` later, whether it was made beside the
+physics (`threaded`) or in between (`parc.plan.online_plan_order`): the same seed gives the same run, and a plan that is late
+makes the character wait, not stumble.
 
 A new wish cuts the tree `delay` steps from now.
+
+Without rehearsal the body goes *ByReflex* once it stands: every `reflex.every` control steps, and at once when there is a new
+wish, one motion is written that goes on from its last two frames, and it is followed `reflex.delay` steps later.
 """
 
 import math
+import time
 from dataclasses import dataclass, field
 
 import torch
@@ -27,7 +32,7 @@ from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.path.terrain_path import TerrainPath
 from parc.plan.future_tree import PlayedTree
-from parc.plan.online_pilot_state import Following, PilotState, Standing
+from parc.plan.online_pilot_state import ByReflex, Following, PilotState, Standing
 from parc.plan.online_plan_order import PlanOrder
 from parc.plan.online_planner import PathOnTerrain, Planner, PlannerSettings, Request, Start
 from parc.plan.online_steering import Steering, SteerSettings
@@ -44,9 +49,31 @@ NEAR = 4.0
 
 
 @dataclass(frozen=True)
+class OnlineReflexSettings:
+    """How often a character without rehearsal looks and plans."""
+
+    every: int = 10
+    """control steps from one plan to the next"""
+    delay: int = 3
+    """control steps from asking for a plan to following it, at most `every`"""
+    frames: int = 37
+    """frames of a plan; the tracker looks 30 ahead, and past the plan's end its last frame stays"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delay <= self.every or self.every < 1:
+            raise SettingsError(f"a plan every {self.every} control steps, {self.delay} late: expected 0 <= delay <= every")
+        if self.frames <= self.every + self.delay:
+            raise SettingsError(f"plans of {self.frames} frames run out before the next is due; expected over every + delay")
+
+
+@dataclass(frozen=True)
 class PilotSettings:
     """How often a plan is made, and how far ahead."""
 
+    rehearse: bool = True
+    """try plans out in simulation before one of them is followed; else by reflex"""
+    reflex: OnlineReflexSettings = field(default_factory=OnlineReflexSettings)
+    """without rehearsal"""
     period: int = 15
     """control steps from one plan to the next"""
     delay: int = 15
@@ -102,6 +129,9 @@ class Pilot:
         self._body = Follower(trained, terrain)
         self._state: PilotState = Standing()
         self._wish_is_new = False
+        self._unasked: list[tuple[int, float]] = []
+        self._asked: list[tuple[int, float]] = []
+        self._next = 0
         self._watch = FallWatch(settings.fall, trained.contract.control_hz)
         self._history: list[tuple[Tensor, Tensor]] = []
         self._safe: tuple[Tensor, float] | None = None
@@ -134,7 +164,7 @@ class Pilot:
 
     @property
     def is_on_its_own(self) -> bool:
-        """It was pushed, or the ground changed, and no plan is there yet that knows."""
+        """It was pushed, or the ground changed, and no plan is there yet that knows; always without rehearsal."""
         return not isinstance(self._state, Following)
 
     @property
@@ -149,7 +179,7 @@ class Pilot:
             raise TerrainError(f"the character cannot stand at ({xy[0]:.1f}, {xy[1]:.1f}) m, which is off the terrain")
         self._stand_up(xy, heading)
         self._take_plan()
-        self._wish_is_new = False
+        self._wish_is_new, self._unasked = False, []
 
     def go_to(self, goal: Tensor) -> TerrainPath:
         """Plan a way to goal [2] and take it; PathError, and nothing changes, where there is none."""
@@ -195,7 +225,7 @@ class Pilot:
         if self._body.reference is None:
             raise SettingsError("the character is nowhere yet; call stand first")
         self._think()
-        if self.settings.delay == 0 and self._order.is_open:
+        if self._delay == 0 and self._order.is_open:
             self._think()
         self._state.move(self._body)
         self.statistics.steps += 1
@@ -237,10 +267,20 @@ class Pilot:
         if self._wish_is_new and not (order.is_open and order.is_for_wish):
             order.give_up()
             order.is_for_wish, self._wish_is_new = True, False
+            self._asked, self._unasked = [*self._asked, *self._unasked], []
             if tree is not None:
                 tree.cut(settings.delay)
-        if not order.is_open and (tree is None or tree.open(*self._span)):
+        if isinstance(self._state, ByReflex):
+            is_time = order.is_for_wish or steps >= self._next
+        else:
+            is_time = tree is None or bool(tree.open(*self._span))
+        if not order.is_open and is_time:
             self._ask()
+
+    @property
+    def _delay(self) -> int:
+        """Control steps from asking for a plan to taking it."""
+        return self.settings.delay if self.settings.rehearse else self.settings.reflex.delay
 
     @property
     def _tree(self) -> PlayedTree | None:
@@ -254,12 +294,17 @@ class Pilot:
 
     def _take_plan(self) -> None:
         """Wait for the plan that was asked for, and enter the state that it leads to."""
-        began_anew = isinstance(self._state, Standing)
+        began_anew, for_wish = isinstance(self._state, Standing), self._order.is_for_wish
         plan, waited = self._order.take()
         if waited is not None and not began_anew:
             self.statistics.stalls += 1
             self.statistics.stalled += waited
-        self.statistics.count(plan.best.is_safe, plan.best.from_plan, plan.seconds)
+        self.statistics.count(plan.is_safe, plan.is_continued, plan.seconds)
+        if for_wish:
+            now = time.perf_counter()
+            for step, at in self._asked:
+                self.statistics.answer(self.statistics.steps - step, now - at)
+            self._asked = []
         plan.note()
         self._enter(self._state.on_plan(plan, self._body))
         if began_anew:
@@ -305,7 +350,8 @@ class Pilot:
 
     def _stand_up(self, xy: Tensor, heading: float) -> None:
         self._order.give_up()
-        self._enter(Standing())
+        self._asked = []
+        self._enter(Standing(self.settings.rehearse))
         self._safe = xy, heading
         # Too short a path to mean a direction: it stands. Motions out of nothing that walk are lost more than twice as often.
         nodes = torch.stack([xy, xy + 0.05 * torch.tensor([math.cos(heading), math.sin(heading)])])
@@ -317,11 +363,14 @@ class Pilot:
     def _new_wish(self) -> None:
         self.arrived = False
         self._wish_is_new = True
+        self._unasked.append((self.statistics.steps, time.perf_counter()))
 
     def _ask(self) -> None:
         """For a plan from where the character will be when it is due."""
-        body, delay = self._body, self.settings.delay
-        path, progress = self.steering.route(self.terrain, self.xy, float(body.world.body_pos[0, 0, 2]))
+        body, delay, reflex = self._body, self._delay, self.settings.reflex
+        by_reflex = isinstance(self._state, ByReflex)
+        share = reflex.every / self.settings.period if by_reflex else 1.0
+        path, progress = self.steering.route(self.terrain, self.xy, float(body.world.body_pos[0, 0, 2]), share)
         ground = PathOnTerrain(self.terrain, path, progress)
         request = Request(ground, commit=self.settings.period, caution=self.steering.caution)
         if (tree := self._tree) is not None:
@@ -332,7 +381,9 @@ class Pilot:
             known = {leaf: leaf.lineage() for leaf in (*tree.leaves, *request.leaves, request.stop) if leaf is not None}
             request = request._replace(others=others, lineages=known)
         elif body.reference is not None:
-            request = request._replace(start=Start(body.snapshot(), body.reference, body.frame, delay))
+            start = Start(body.snapshot(), body.reference, body.frame, delay)
+            request = request._replace(start=start, written=reflex.frames if by_reflex else 0)
+            self._next = self.statistics.steps + reflex.every
         self._order.ask(request, self.statistics.steps + delay)
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import torch
 
-from parc.plan.online_planner import Plan, Planner, Request
+from parc.plan.online_planner import AnyPlan, Planner, Request
 
 
 class PlanOrder:
@@ -22,7 +22,7 @@ class PlanOrder:
         """`device` is the generator's."""
         self._planner, self._seed, self._device, self._asked = planner, seed, device, 0
         self._pool = ThreadPoolExecutor(1, "pilot planner", torch.set_num_threads, (1,)) if threaded else None
-        self._pending: Future[Plan] | Callable[[], Plan] | None = None
+        self._pending: Future[AnyPlan] | Callable[[], AnyPlan] | None = None
         self._given_up = threading.Event()
         self._due = 0
         self._late_since: float | None = None
@@ -55,7 +55,7 @@ class PlanOrder:
             self._pending = self._pool.submit(self._planner.plan, request, random)
         self._due = due
 
-    def take(self) -> tuple[Plan, float | None]:
+    def take(self) -> tuple[AnyPlan, float | None]:
         """The plan, and s that were waited for it; None if it was there in time."""
         pending, self._pending, self.is_for_wish = self._pending, None, False
         assert pending is not None

@@ -34,7 +34,7 @@ from parc.path.terrain_path import TerrainPath
 from parc.plan.future_score import FutureEnds, ScoreSettings, score_futures
 from parc.plan.future_tree import STEADY, Branch, Origin, spread_out
 from parc.plan.path_progress import walk
-from parc.plan.plan_writing import head_after, is_always_wanted, write_after, write_new
+from parc.plan.plan_writing import Head, head_after, is_always_wanted, write_after, write_new
 from parc.plan.rehearsal_stage import RehearsalStage
 from parc.plan.tracker_critic import Critic
 from parc.terrain.terrain import Terrain, TerrainBatch
@@ -135,6 +135,8 @@ class Request(NamedTuple):
     """control steps of a new branch"""
     caution: float = 1.0
     """1 to 0: less for a character that makes no headway, for whom a risk is worth taking"""
+    written: int = 0
+    """frames of one motion after `start`, that is only written and not tried out; 0: a round of rehearsals"""
     given_up: threading.Event = threading.Event()
     """set when the plan is no longer wanted"""
 
@@ -162,6 +164,16 @@ class Plan(NamedTuple):
         """The leaf that is worth most."""
         return self.leaves[0]
 
+    @property
+    def is_safe(self) -> bool:
+        """The rehearsal of the best was tracked to its end."""
+        return self.best.is_safe
+
+    @property
+    def is_continued(self) -> bool:
+        """The best goes on from the plan before, not from the simulated body."""
+        return self.best.from_plan
+
     def note(self) -> None:
         """Write scores and tries down in the branches; for the thread that has the tree."""
         for leaf, score in zip(self.leaves, self.scores, strict=True):
@@ -170,6 +182,27 @@ class Plan(NamedTuple):
             parent.tries += 1
         if self.stop is not None:
             self.stop.has_pause = True
+
+
+class WrittenPlan(NamedTuple):
+    """A motion that goes on after a body's last two frames, not tried out."""
+
+    reference: PlanReference
+    """one; its frame 0 is the body as it was when the plan was asked for"""
+    frame: int
+    """of it, that the body should be at when the plan is due"""
+    seconds: float
+    """s it took"""
+    is_safe: bool = False
+    """nobody has tried"""
+    is_continued: bool = False
+    """it goes on from the body"""
+
+    def note(self) -> None:
+        """There is no tree to note anything in."""
+
+
+AnyPlan = Plan | WrittenPlan
 
 
 class Planner:
@@ -192,7 +225,24 @@ class Planner:
         )
 
     @torch.no_grad()
-    def plan(self, request: Request, random: torch.Generator) -> Plan:
+    def plan(self, request: Request, random: torch.Generator) -> AnyPlan:
+        """What was asked for: a round of rehearsals, or one motion that is only written."""
+        return self.write_on(request, random) if request.written else self.rehearse(request, random)
+
+    @torch.no_grad()
+    def write_on(self, request: Request, random: torch.Generator) -> WrittenPlan:
+        """The motion of a reflex: from the body's own last two frames, along the path."""
+        began, start = time.perf_counter(), request.start
+        assert start is not None
+        past = start.state.frames(self.generator.character)
+        heads = [Head(past.row(slice(-1, None)), past)]
+        runner = self._runner(request.ground, 1)
+        progress = self._progress(runner, request.ground, heads)
+        frames = write_after(runner, heads, progress, request.written, random, request.is_wanted)
+        return WrittenPlan(PlanReference.of(self._alone.follower.anatomy, frames), start.steps, time.perf_counter() - began)
+
+    @torch.no_grad()
+    def rehearse(self, request: Request, random: torch.Generator) -> Plan:
         """A round: more leaves of the tree, and all of them judged."""
         began = time.perf_counter()
         leaves = list(request.leaves)
@@ -274,10 +324,13 @@ class Planner:
             if kind == "pause":
                 runner.paths.points[row] = leaf.last.qpos[:3]
                 runner.paths.length[row] = 0.0
+        return write_after(runner, heads, self._progress(runner, ground, heads), frames, random, is_wanted)
+
+    def _progress(self, runner: PathRunner, ground: PathOnTerrain, heads: Sequence[Head]) -> Tensor:
+        """[K] m along the path where motions with these heads go on."""
         paths = runner.paths
         places = torch.stack([head.past.root_pos[-1, :2] for head in heads]).to(paths.length.device)
-        progress = paths.advance(torch.full_like(paths.length, ground.progress), places, REACH)
-        return write_after(runner, heads, progress, frames, random, is_wanted)
+        return paths.advance(torch.full_like(paths.length, ground.progress), places, REACH)
 
     def _go_on(self, ground: PathOnTerrain, state: Snapshot, reference: PlanReference, steps: int, first: int) -> Trace:
         """What one body does that follows its reference from a frame on."""

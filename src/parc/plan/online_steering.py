@@ -77,7 +77,7 @@ class Steering:
         self._along: PathBatch | None = None
         self._progress = torch.zeros(1)
         self._ground: Terrain | None = None
-        self._stale = self._waited = 0
+        self._stale = self._waited = 0.0
         self._blocked: Counter[Cell] = Counter()
         self._graph: tuple[Terrain, NavigationGraph] | None = None
 
@@ -133,8 +133,11 @@ class Steering:
         self._direction = direction / length
         return float(before @ self._direction) < SAME_WAY
 
-    def route(self, terrain: Terrain, here: Tensor, height: float | None = None) -> tuple[TerrainPath, float]:
-        """The path to follow from here [2], and how far along it is, m; `height`: of the pelvis, if it matters."""
+    def route(self, terrain: Terrain, here: Tensor, height: float | None = None, share: float = 1.0) -> tuple[TerrainPath, float]:
+        """The path to follow from here [2], and how far along it is, m; `height`: of the pelvis, if it matters.
+
+        `share`: of a plan, that this counts for headway; who plans more often has come less far each time.
+        """
         if self.wish == "stay":
             return _on_ground(terrain, here[None]), 0.0
         if self.wish == "direction":
@@ -143,8 +146,8 @@ class Steering:
             return _on_ground(terrain, torch.stack([here, end])), 0.0
         assert self._along is not None and self._path is not None
         before, self._progress = self._progress, self._along.advance(self._progress, here[None])
-        got_on = float(self._progress - before) >= HEADWAY
-        self._stale, self._waited = (0, 0) if got_on else (self._stale + 1, self._waited + 1)
+        got_on = float(self._progress - before) >= HEADWAY * share
+        self._stale, self._waited = (0.0, 0.0) if got_on else (self._stale + share, self._waited + share)
         beside = float((self._along.position(self._progress)[0, :2] - here).norm())
         stuck = self._stale >= self.settings.detour_after
         if stuck:

@@ -49,6 +49,10 @@ class DriveStatistics:
     """m, sum over steps of the distance from the plan"""
     plan_seconds: list[float] = field(default_factory=list)
     """s each plan took"""
+    answer_steps: list[int] = field(default_factory=list)
+    """control steps from each wish to the plan that was made for it"""
+    answer_seconds: list[float] = field(default_factory=list)
+    """s of real time that this took"""
 
     def count(self, is_safe: bool, is_continued: bool, seconds: float) -> None:
         """A plan that took so many seconds."""
@@ -56,6 +60,11 @@ class DriveStatistics:
         self.safe_plans += is_safe
         self.continued_plans += is_continued
         self.plan_seconds.append(seconds)
+
+    def answer(self, steps: int, seconds: float) -> None:
+        """A plan for a wish was taken, so many control steps and seconds after it."""
+        self.answer_steps.append(steps)
+        self.answer_seconds.append(seconds)
 
     def latency(self, quantile: float) -> float:
         """s, of making a plan."""

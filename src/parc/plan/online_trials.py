@@ -2,6 +2,9 @@
 
 Item i draws terrain, start and goal from SeedSequence([seed, 0, i]), so it is the same whatever else is tried. Reached means
 reached without a fall. A character that falls is put back and goes on until its time is up: that share is told apart.
+
+How soon a key changes the plan is measured apart (`answers_to_keys`): on flat ground, in real time, with a new direction every
+second or so.
 """
 
 import math
@@ -177,6 +180,43 @@ def run_trial(
         return replace(result, walk_r=human["walk_r"], human_n=human["human_n"]), motion
 
 
+def answers_to_keys(
+    generator: Generator,
+    trained: TrainedActor,
+    changes: int,
+    seed: int = 0,
+    settings: TrialSettings = TrialSettings(),
+    threaded: bool = True,
+    critic: Critic | None = None,
+    paced: bool = True,
+) -> dict[str, float]:
+    """What becomes of so many changes of a held key; `paced`: not faster than the clock."""
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 1]))
+    with Pilot(generator, trained, Terrain.flat((60, 60)), settings.pilot, seed, threaded, critic) as pilot:
+        pilot.stand(torch.tensor([12.0, 12.0]))
+        hz, due = trained.contract.control_hz, time.perf_counter()
+        for _ in range(changes):
+            angle = float(rng.uniform(-math.pi, math.pi))
+            pilot.go_towards(torch.tensor([math.cos(angle), math.sin(angle)]))
+            for _ in range(int(rng.integers(20, 41))):
+                pilot.step()
+                due += 1.0 / hz
+                wait = due - time.perf_counter()
+                due -= min(wait, 0.0)
+                if paced and wait > 0:
+                    time.sleep(wait)
+        statistics = pilot.statistics
+        steps, seconds = np.array(statistics.answer_steps), np.array(statistics.answer_seconds)
+    return {
+        "keys": changes,
+        "answer_steps_p50": float(np.quantile(steps, 0.5)),
+        "answer_steps_p95": float(np.quantile(steps, 0.95)),
+        "answer_p50": float(np.quantile(seconds, 0.5)),
+        "answer_p95": float(np.quantile(seconds, 0.95)),
+        "key_falls": statistics.falls,
+    }
+
+
 def trouble_at(path: TerrainPath, xy: Tensor) -> Trouble:
     """What the path is like where a character fell at xy [2]."""
     middle = (path.nodes[1:, :2] + path.nodes[:-1, :2]) / 2
@@ -203,6 +243,7 @@ def summary(results: list[TrialResult]) -> dict[str, Any]:
         "nearest": float(np.mean([r.nearest for r in results])),
         "simulated_seconds": simulated,
         "wall_per_simulated_second": sum(r.wall * r.seconds for r in results) / max(simulated, 1e-9),
+        "simulated_seconds_per_cpu_second": simulated / max(sum(r.cpu * r.seconds for r in results), 1e-9),
         "cpu_per_simulated_second": sum(r.cpu * r.seconds for r in results) / max(simulated, 1e-9),
         "plan_p50": float(np.quantile(latency, 0.5)),
         "plan_p95": float(np.quantile(latency, 0.95)),

@@ -27,7 +27,7 @@ from parc.physics.mjcf_export import NEWER, window_mjcf
 from parc.physics.mujoco_model import HALF_HEIGHT, WINDOW, contact_sensor
 from parc.physics.physical_contract import Contract
 from parc.plan import path_progress
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.run.atomic_files import write_bytes_atomically
 from parc.terrain.terrain import CELL
 from parc.track.env.body_tables import BodyTables

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from parc.evaluate.traverse_measurement import traverse_case
 from parc.generate.model.motion_generator import Generator
-from parc.plan.reflex import ARRIVED, OUTCOMES, Reflex, ReflexSettings
+from parc.plan.crossing.reflex_crossings import ARRIVED, OUTCOMES, ReflexSettings
+from parc.plan.reflex import Reflex
 from parc.reflex.reflex_settings import DevelopmentSettings
 from parc.track.learn.policy import TrainedActor
 

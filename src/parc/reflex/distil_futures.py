@@ -28,8 +28,9 @@ from parc.motion.motion import Motion
 from parc.motion.mujoco_qpos import qpos_to_frames
 from parc.path.terrain_path import TerrainPath
 from parc.physics.choose_engine import make_world
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.plan.path_progress import walk, worth
-from parc.plan.reflex import PlanWriter, ReflexSettings
+from parc.plan.reflex import PlanWriter
 from parc.reflex.reflex_env import ReflexEnv
 from parc.reflex.terrain_bank import CrossingBank
 from parc.track.env.body_tables import BodyTables

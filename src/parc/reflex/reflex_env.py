@@ -26,8 +26,9 @@ from torch import Tensor
 from parc.generate.model.motion_generator import Generator
 from parc.path.path_batch import PathBatch
 from parc.physics.simulated_world import World
+from parc.plan.crossing.reflex_crossings import ARRIVED, FALLEN, LATE, OUTCOMES, STUCK, Crossings
 from parc.plan.path_progress import walk
-from parc.plan.reflex import ARRIVED, FALLEN, LATE, OUTCOMES, STUCK, Crossings, PlanWriter
+from parc.plan.reflex import PlanWriter
 from parc.reflex.hard_starts import HardStarts, StartState, StoredStarts
 from parc.reflex.plan_turns import PlanTurns
 from parc.reflex.posture_price import Stoop

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from parc.errors import SettingsError
 from parc.evaluate.terrain_families import FAMILIES, Family
-from parc.plan.reflex import ReflexSettings
+from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.track.follow.outcome import FallSettings
 from parc.track.tracker_settings import PPOSettings
 

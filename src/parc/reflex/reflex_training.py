@@ -30,7 +30,7 @@ from parc.errors import DatasetError, SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.physics.choose_engine import make_world
 from parc.physics.simulated_world import World
-from parc.plan.reflex import OUTCOMES
+from parc.plan.crossing.reflex_crossings import OUTCOMES
 from parc.reflex.development_crossings import DevelopmentCrossings
 from parc.reflex.reflex_env import COUNTED, KINDS, ReflexEnv
 from parc.reflex.reflex_settings import ReflexTrainingSettings

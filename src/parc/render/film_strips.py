@@ -1,6 +1,6 @@
 """Motions over time: sheets of panels, rows of motions under each other, moving pictures."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from parc.render.clip_picture import close_up, draw_actors, stage_of
 from parc.render.drawn_motion import DrawnMotion, actors_of
 from parc.render.picture_caption import grid, label
 from parc.render.viewpoint import clear_view, hidden_share
+from parc.run.on_progress import OnProgress
 
 _SMOOTHING = 0.25
 """s over which the camera's target is averaged: it follows the body, not its steps"""
@@ -84,11 +85,11 @@ def animate(
     fps: float = 15.0,
     camera: Camera | None = None,
     follow: bool = True,
-    on_frame: Callable[[int, int], object] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Path:
     """A moving picture at true speed: `.gif`, `.webp` (smaller, full colour) or `.png` (APNG), by the file's name.
 
-    `on_frame(pictures drawn, pictures in all)` is called after each.
+    `on_progress` is called after each picture.
     """
     file = Path(file)
     if file.suffix.lower() not in (".gif", ".webp", ".png"):
@@ -104,8 +105,8 @@ def animate(
     frames = []
     for frame in _frames(first, actors, times, size, camera, follow=actors[0] if follow else None):
         frames.append(frame)
-        if on_frame is not None:
-            on_frame(len(frames), len(times))
+        if on_progress is not None:
+            on_progress(len(frames), len(times))
     if file.suffix.lower() == ".gif":
         shades = grid(frames[:: max(len(frames) // 8, 1)], 4).quantize(255, dither=Image.Dither.NONE)
         frames = [f.quantize(palette=shades, dither=Image.Dither.NONE) for f in frames]

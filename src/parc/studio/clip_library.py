@@ -34,6 +34,8 @@ class Listed:
 
 
 class Library:
+    """Clips that can be opened, by name; they are read when they are asked for."""
+
     def __init__(self, character: Character, files: Sequence[Path | str] = (), dataset: Path | str | None = None) -> None:
         self.character = character
         self._lock = threading.Lock()

@@ -17,6 +17,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True, eq=False)
 class Document:
+    """All that is edited: terrain, path and clips. Frozen, so that a history of it costs little."""
+
     terrain: Terrain
     """the ground on the stage"""
     path: TerrainPath | None = None
@@ -63,6 +65,8 @@ class Document:
 
 @dataclass(frozen=True, eq=False)
 class HistoryStep:
+    """A document and what led to it."""
+
     document: Document
     label: str
     """what was done to get here"""

@@ -7,7 +7,7 @@ import torch
 
 from parc.errors import SettingsError, TerrainError
 from parc.path import TerrainPath
-from parc.plan.online_pilot import Pilot, PilotSettings
+from parc.plan.online_pilot import OnlineReflexSettings, Pilot, PilotSettings
 from parc.plan.online_planner import PlannerSettings
 from parc.terrain import Terrain
 from parc.track.follow.follower import Follower
@@ -17,6 +17,7 @@ QUICK = PilotSettings(planner=PlannerSettings(candidates=1, beam=1))
 BROADER = replace(QUICK, planner=PlannerSettings(candidates=2, beam=2))
 OUT_OF_STEP = replace(QUICK, period=17, delay=10, planner=PlannerSettings(candidates=4, beam=2))
 """branches end while plans are made, and there are pauses"""
+REFLEX = replace(QUICK, rehearse=False, reflex=OnlineReflexSettings(every=6, delay=2, frames=14))
 START = torch.tensor([2.0, 4.0])
 
 
@@ -39,6 +40,40 @@ def test_the_same_seed_gives_the_same_run_whoever_makes_the_plans(generator, tra
     between, beside = (driven(generator, tracker, threaded, settings) for threaded in (False, True))
     assert torch.equal(between, beside)
     assert float((between[:31] - between[0]).norm(dim=-1).max()) > 0.02, "it moves"
+
+
+def test_by_reflex_too_the_same_seed_gives_the_same_run(generator, tracker) -> None:
+    def driven(threaded: bool) -> torch.Tensor:
+        with Pilot(generator, tracker, FLAT, REFLEX, seed=3, threaded=threaded) as pilot:
+            pilot.stand(START, 0.0)
+            pilot.go_towards(torch.tensor([1.0, 0.0]))
+            return torch.stack([pilot.step().root_pos for _ in range(20)])
+
+    between = driven(False)
+    assert torch.equal(between, driven(True))
+    assert float(between[-1, 0] - between[0, 0]) > 0.1, "it walks"
+
+
+def test_by_reflex_a_key_changes_the_plan_after_the_delay_and_physics_moves_the_body(generator, tracker) -> None:
+    with Pilot(generator, tracker, FLAT, REFLEX, seed=4) as pilot:
+        pilot.stand(START, 0.0)
+        for _ in range(4):
+            pilot.step()
+        pilot.go_towards(torch.tensor([0.0, 1.0]))
+        for k in range(1, 10):
+            before, plan = pilot._body.snapshot(), pilot.plan
+            pilot.step()
+            asked = k - 1 in (2, 8)  # taken at the beginning of the step: 2 after the key, and 6 after that plan was asked for
+            assert (pilot.plan is not plan) == asked
+            if asked:
+                assert pilot.plan_frame == 3, "the body has gone on for two steps while the plan was made, and one after it"
+            alone = Follower(tracker, FLAT)
+            alone.put(before)
+            alone.follow(pilot.plan, pilot.plan_frame - 1)
+            alone.step()
+            torch.testing.assert_close(alone.world.body_pos[0, 0], pilot._body.world.body_pos[0, 0], atol=1e-4, rtol=0)
+        assert pilot.statistics.answer_steps == [2] and pilot.statistics.safe_plans == 1
+        assert pilot.statistics.answer_seconds[0] > 0
 
 
 def test_what_is_played_is_what_physics_does(generator, tracker) -> None:
@@ -158,6 +193,10 @@ def test_what_cannot_be_is_refused(generator, tracker) -> None:
         PilotSettings(foresight=0)
     with pytest.raises(SettingsError, match="delay <= period"):
         PilotSettings(period=5, delay=6)
+    with pytest.raises(SettingsError, match="delay <= every"):
+        OnlineReflexSettings(every=3, delay=4)
+    with pytest.raises(SettingsError, match="run out before"):
+        OnlineReflexSettings(frames=13)
     with pytest.raises(SettingsError, match="at least 1"):
         PlannerSettings(candidates=0)
     with pytest.raises(SettingsError, match="shares of motions"):

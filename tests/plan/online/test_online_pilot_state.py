@@ -20,7 +20,7 @@ def planner(generator, tracker) -> Planner:
 
 @pytest.fixture(scope="module")
 def first(planner: Planner) -> Plan:
-    return planner.plan(Request(WAY, commit=6), torch.Generator().manual_seed(0))
+    return planner.rehearse(Request(WAY, commit=6), torch.Generator().manual_seed(0))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def on_its_own(first: Plan, body: Follower, planner: Planner) -> tuple[OnItsOwn,
     alone = state.on_break()
     assert isinstance(alone, OnItsOwn) and body.reference is not None
     start = Start(body.snapshot(), body.reference, body.frame, 4)
-    plan = planner.plan(Request(WAY, start=start, commit=6), torch.Generator().manual_seed(1))
+    plan = planner.rehearse(Request(WAY, start=start, commit=6), torch.Generator().manual_seed(1))
     for _ in range(4):
         alone.move(body)
     return alone, plan

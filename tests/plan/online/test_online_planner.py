@@ -34,7 +34,7 @@ def planner(generator, tracker) -> Planner:
 
 @pytest.fixture(scope="module")
 def first(planner: Planner) -> Plan:
-    return planner.plan(Request(WAY, commit=6), seeded())
+    return planner.rehearse(Request(WAY, commit=6), seeded())
 
 
 def test_every_motion_is_written_in_some_way() -> None:
@@ -66,7 +66,7 @@ def test_what_would_be_the_same_again_is_written_in_another_way(first: Plan) -> 
 def test_new_leaves_begin_where_the_old_ones_end(planner: Planner, first: Plan) -> None:
     assert len(first.leaves) == 4 and list(first.scores) == sorted(first.scores, reverse=True)
     assert all(leaf.parent is None and leaf.end == 6 and leaf.recorded == 12 for leaf in first.leaves)
-    second = planner.plan(Request(WAY, first.leaves, commit=6), seeded(1))
+    second = planner.rehearse(Request(WAY, first.leaves, commit=6), seeded(1))
     assert set(second.parents) == set(first.leaves[:2]), "the best two go on"
     assert all(leaf in second.leaves for leaf in first.leaves), "all are kept, to be tried again"
     for leaf in second.leaves[:]:
@@ -80,23 +80,23 @@ def test_new_leaves_begin_where_the_old_ones_end(planner: Planner, first: Plan) 
 
 
 def test_the_same_numbers_give_the_same_plan(planner: Planner, first: Plan) -> None:
-    again = planner.plan(Request(WAY, commit=6), seeded())
+    again = planner.rehearse(Request(WAY, commit=6), seeded())
     assert torch.equal(again.best.states.qpos, first.best.states.qpos) and again.scores == first.scores
-    other = planner.plan(Request(WAY, commit=6), seeded(5))
+    other = planner.rehearse(Request(WAY, commit=6), seeded(5))
     assert not torch.equal(other.best.states.qpos, first.best.states.qpos)
 
 
 def test_who_is_on_its_own_is_followed_until_the_plan_is_due(planner: Planner, first: Plan) -> None:
     branch = first.best
     start = Start(branch.at(3), branch.reference, 3, 4)
-    plan = planner.plan(Request(WAY, start=start, commit=6), seeded(2))
+    plan = planner.rehearse(Request(WAY, start=start, commit=6), seeded(2))
     alone = plan.best.lineage()[0]
     assert alone.end == 4 and alone.first == 3
     torch.testing.assert_close(alone.last.qpos, branch.at(7).qpos, atol=2e-3, rtol=0)
 
 
 def test_a_pause_is_tried_where_it_is_asked_for(planner: Planner, first: Plan) -> None:
-    plan = planner.plan(Request(WAY, first.leaves[1:2], stop=first.best, commit=6), seeded(7))
+    plan = planner.rehearse(Request(WAY, first.leaves[1:2], stop=first.best, commit=6), seeded(7))
     assert plan.stop is first.best and plan.parents == (*first.leaves[1:2] * 3, first.best)
     for leaf in plan.leaves:
         if leaf.origin == "pause":
@@ -105,8 +105,8 @@ def test_a_pause_is_tried_where_it_is_asked_for(planner: Planner, first: Plan) -
 
 def test_who_stands_safely_goes_on_standing(planner: Planner) -> None:
     spot = PathOnTerrain(FLAT, TerrainPath(torch.tensor([[2.0, 2.4, 0.0], [2.05, 2.4, 0.0]])), 0.0)
-    pause = replace(planner.plan(Request(spot, commit=12), seeded(7)).best, origin="pause")
-    plan = planner.plan(Request(spot, (pause,), wait=9, commit=6), seeded(8))
+    pause = replace(planner.rehearse(Request(spot, commit=12), seeded(7)).best, origin="pause")
+    plan = planner.rehearse(Request(spot, (pause,), wait=9, commit=6), seeded(8))
     (longer,) = plan.leaves
     assert plan.parents == () and longer.parent is pause and longer.origin == "pause"
     assert longer.end == longer.recorded == longer.survived == 9 and longer.first == 12
@@ -182,7 +182,7 @@ def test_a_plan_that_nobody_wants_is_given_up(planner: Planner, first: Plan) -> 
     request = request._replace(given_up=type(request.given_up)())
     request.given_up.set()
     with pytest.raises(GivenUp):
-        planner.plan(request, seeded(3))
+        planner.rehearse(request, seeded(3))
 
 
 def test_what_is_held_is_kept_to_its_end(planner: Planner, first: Plan) -> None:

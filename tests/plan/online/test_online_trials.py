@@ -7,9 +7,9 @@ import torch
 from parc.cli.main import main
 from parc.errors import SettingsError
 from parc.path import TerrainPath
-from parc.plan.online_pilot import PilotSettings
+from parc.plan.online_pilot import OnlineReflexSettings, PilotSettings
 from parc.plan.online_planner import PlannerSettings
-from parc.plan.online_trials import TrialResult, TrialSettings, run_trial, summary, trial_ground, trouble_at
+from parc.plan.online_trials import TrialResult, TrialSettings, answers_to_keys, run_trial, summary, trial_ground, trouble_at
 
 
 def test_grounds_are_seeded_one_by_one() -> None:
@@ -60,12 +60,18 @@ def test_a_trial_runs_and_says_how_it_went(generator, tracker) -> None:
         TrialSettings(seconds=0)
 
 
+def test_answers_to_keys_come_after_the_delay(generator, tracker) -> None:
+    settings = replace(TrialSettings(), pilot=PilotSettings(False, OnlineReflexSettings(every=8, delay=2, frames=14)))
+    told = answers_to_keys(generator, tracker, 1, 0, settings, paced=False)
+    assert told["answer_steps_p50"] == told["answer_steps_p95"] == 2 and told["answer_p95"] > 0
+
+
 def test_the_command_prints_one_object(generator, tracker, capsys, tmp_path) -> None:
-    words = ["live", "--terrains", "1", "--seconds", "0.7", "--pilot.planner.candidates", "1", "--json"]
+    words = ["live", "--terrains", "1", "--seconds", "0.7", "--pilot.no-rehearse", "--keys", "0", "--json"]
     words += ["-o", str(tmp_path / "runs")]
     assert main(words) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert result["terrains"] == 1 and result["plan_p95"] >= result["plan_p50"] > 0
+    assert result["terrains"] == 1 and not result["rehearse"] and result["plan_p95"] >= result["plan_p50"] > 0
     assert (tmp_path / "runs" / "index.json").exists()
     assert main(["live", "--terrains", "0"]) == 2
     assert "expected at least 1" in capsys.readouterr().err

@@ -60,9 +60,13 @@ class LiveView(NamedTuple):
     """m from the plan"""
     answer: float
     """s from a wish to its being taken up, 95 % of them are faster; not a number before the first"""
+    change: float
+    """s from there to the plan that was made for it, likewise"""
 
 
 class Driving:
+    """A character that is driven on the stage: its thread, and the wishes that reach it."""
+
     def __init__(self, session: "Session", generator: GeneratorFile | None, tracker: TrackerFile | None) -> None:
         self._session, self._generator, self._tracker = session, generator, tracker
         self._lock = threading.Lock()
@@ -260,5 +264,11 @@ def _view(pilot: Pilot, error: float, worked: float, answers: Sequence[float]) -
         plan_p95=statistics.latency(0.95),
         stalls=statistics.stalls,
         error=error,
-        answer=float(np.quantile(answers, 0.95)) if answers else float("nan"),
+        answer=_slow(answers),
+        change=_slow(statistics.answer_seconds[-1000:]),
     )
+
+
+def _slow(seconds: Sequence[float]) -> float:
+    """s that 95 % are faster than; not a number of none."""
+    return float(np.quantile(seconds, 0.95)) if seconds else float("nan")

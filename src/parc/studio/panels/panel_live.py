@@ -25,12 +25,14 @@ _EVERY = 10
 
 
 class LivePanel:
+    """The controls of the driven character."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui, drive = page, page.gui, page.session.drive
         what = marked(
             "A simulated character on the ground that is shown. The generator plans, the tracker moves; plans are tried out in "
-            "simulation before they are followed. **Click does: go there** sends it; shift and drag draws its line; arrow keys "
-            "lead it, as the camera looks. Brush the ground while it runs."
+            "simulation before they are followed, or, without rehearsal, not. **Click does: go there** sends it; shift and drag "
+            "draws its line; arrow keys lead it, as the camera looks. Brush the ground while it runs."
         )
         add_markdown(gui, what)
         self._start = gui.add_button("Stand on the stage", icon=Icon.PLAYER_PLAY)
@@ -44,6 +46,7 @@ class LivePanel:
         self._keep = gui.add_button("Keep the run as a clip", icon=Icon.CAMERA, color=QUIET)
         with gui.add_folder("Planning", expand_by_default=False):
             defaults = PilotSettings()
+            self._rehearse = gui.add_checkbox("Rehearse plans", defaults.rehearse)
             self._candidates = gui.add_number("Plans tried", defaults.planner.candidates, min=1, max=16, step=1)
             self._seed = gui.add_number("Seed", 0, min=0, step=1)
         self._start.on_click(page.act(self.start))
@@ -67,7 +70,7 @@ class LivePanel:
         self._page.session.drive.start(at, heading, self.settings(), self._seed.value)
 
     def settings(self) -> PilotSettings:
-        return PilotSettings(planner=PlannerSettings(candidates=self._candidates.value))
+        return PilotSettings(self._rehearse.value, planner=PlannerSettings(candidates=self._candidates.value))
 
     def refresh(self, document: Document) -> None:
         running = self._page.session.drive.is_running
@@ -116,6 +119,7 @@ def _heading(quaternion: np.ndarray) -> float:
 
 
 def figures(view: LiveView) -> Marked:
+    """A table of how the driven character does."""
     tries = view.arrivals + view.falls
     success = "–" if not tries else f"{100 * view.arrivals / tries:.0f} % of {tries}"
     wish = {"stay": "stays", "goal": "goes to its goal", "line": "follows the line", "direction": "led by keys"}[view.wish]
@@ -126,6 +130,7 @@ def figures(view: LiveView) -> Marked:
         "a plan takes (median, 95 %)": f"{1000 * view.plan_p50:.0f}, {1000 * view.plan_p95:.0f} ms",
         "plans that came late": f"{view.stalls}",
         "a wish is taken up after (95 %)": "–" if math.isnan(view.answer) else f"{1000 * view.answer:.0f} ms",
+        "a wish changes the plan after (95 %)": "–" if math.isnan(view.change) else f"{1000 * view.change:.0f} ms",
         "goals reached without a fall": success,
         "falls, put back": f"{view.falls}, {view.resets}",
         "off the plan": f"{100 * view.error:.1f} cm",

@@ -17,6 +17,8 @@ _FPS = 30.0
 
 
 class PlayPanel:
+    """The bar under the scene."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         panel = gui.add_panel()

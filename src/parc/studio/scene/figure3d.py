@@ -25,6 +25,8 @@ _LEVELS = 8
 
 @dataclass(frozen=True)
 class Look:
+    """How figures are drawn."""
+
     colouring: Colouring = "contacts"
     markers: bool = True
     """dots where bodies touch, all through the motion"""
@@ -179,4 +181,5 @@ def _body_colours(
 
 
 def rgb(code: str) -> tuple[int, int, int]:
+    """0 to 255, of a colour such as #4c78a8."""
     return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
