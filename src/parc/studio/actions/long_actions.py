@@ -113,12 +113,8 @@ class Making:
             raise SettingsError("no tracker was given; start the studio with --tracker FILE")
 
         def work(job: StudioJob) -> None:
-            def watch(done: int, total: int) -> None:
-                if done % 5 == 0:
-                    job.report(done / total, f"{done / 30:.1f} of {total / 30:.1f} s")
-
             job.report(0.0, f"reading {file.path.name}")
-            simulated = track_watched(source, file.get(), watch)
+            simulated = track_watched(source, file.get(), job.on_progress)
             losses = simulated.provenance.losses
             session.add(simulated, f"track {source.name}")
             fate = "tracked to its end" if losses["success"] else f"lost after {100 * losses['tracked']:.0f} %"

@@ -66,6 +66,10 @@ class StudioJob:
         if self._stop.is_set():
             raise Stopped
 
+    def on_progress(self, done: float, total: float, note: str = "") -> None:
+        """`report` as functions of the library call it (`parc.run.on_progress`)."""
+        self.report(done / total if total else 0.0, note)
+
     def wait(self, seconds: float | None = None) -> bool:
         """Whether the job has ended within the time."""
         self._thread.join(seconds)

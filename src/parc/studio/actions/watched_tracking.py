@@ -1,6 +1,5 @@
 """A simulated character follows a clip, step by step, so that it can be watched and stopped."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -8,14 +7,15 @@ import torch
 from parc.dataset.clip import Clip
 from parc.errors import MotionError
 from parc.motion.motion_edits import resample
+from parc.run.on_progress import OnProgress
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import TrainedActor
 
-Watch = Callable[[int, int], object]
-"""control steps done, and how many there are; may raise to end it"""
+_TOLD_EVERY = 5
+"""control steps"""
 
 
-def track_watched(clip: Clip, trained: TrainedActor, watch: Watch) -> Clip:
+def track_watched(clip: Clip, trained: TrainedActor, on_progress: OnProgress) -> Clip:
     """What the simulated character did, up to where it lost the clip; the name ends in `_sim`."""
     torch.set_num_threads(1)
     runner = Runner(trained, "cpu", worlds=1, threads=1)
@@ -29,7 +29,8 @@ def track_watched(clip: Clip, trained: TrainedActor, watch: Watch) -> Clip:
     def on_step() -> None:
         nonlocal done
         done += 1
-        watch(done, total)
+        if done % _TOLD_EVERY == 0:
+            on_progress(done, total, f"{done / runner.fps:.1f} of {total / runner.fps:.1f} s")
 
     trace = runner.follow([clip], on_step=on_step)
     simulated = clip.derived(f"{clip.name}_sim", "track", motion=trace.motions[0])
