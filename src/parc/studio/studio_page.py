@@ -34,6 +34,7 @@ from parc.studio.panels.panel_save import SavePanel
 from parc.studio.panels.panel_terrain import TerrainPanel
 from parc.studio.panels.panel_top import TopPanel
 from parc.studio.scene.figures_on_stage import Cast, Casting
+from parc.studio.scene.page_script import PageScript
 from parc.studio.scene.playback import Playback
 from parc.studio.scene.pointer import Pointer
 from parc.studio.scene.stage3d import PageScene
@@ -50,6 +51,7 @@ class Page:
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._refresh_queued = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"studio page {client.client_id}", daemon=True)
+        self.script = PageScript(client)
         self.stage = PageScene(client, session.character)
         self._casting = Casting(session.character)
         self.cast = Cast((), ())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parc.studio.studio_page import Page
 
 _KINDS = ("random boxes", "random walks", "stairs", "flat", "parkour park")
-_BRUSHES: dict[Tool, BrushKind] = {"raise": "raise", "lower": "lower", "set height": "set", "flatten": "flatten"}
+_BRUSHES: dict[Tool, BrushKind] = {"raise ground": "raise", "lower ground": "lower", "set height": "set", "flatten": "flatten"}
 
 
 class TerrainPanel:

@@ -76,8 +76,8 @@ class PageScene:
             for figure in self._figures:
                 figure.pose(time)
 
-    def show_live(self, view: LiveView | None, follow: bool) -> None:
-        """The driven character, or nobody."""
+    def show_live(self, view: LiveView | None, follow: float | None) -> None:
+        """The driven character, or nobody; the camera stays `follow` m behind it, or where it is."""
         with self._lock, self._client.atomic():
             if view is None:
                 self._live.hide()

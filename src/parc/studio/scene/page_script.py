@@ -1,0 +1,67 @@
+"""The studio's own script in the page, and what it tells: keys that drive, the time line, the gallery, the tab that is shown.
+
+viser has no handler for keys that are held, for gamepads, or for a tab that is chosen. The script is this library's file
+`page_script.js` and nothing else: what is put into it later are numbers and truth values. It answers through a text control
+that is not shown. What comes from there is text of a stranger: a list of a known kind and plain values, or it is passed over.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from viser import ClientHandle
+from viser._messages import RunJavascriptMessage
+
+_SCRIPT = Path(__file__).parent.parent / "page_script.js"
+_LONGEST = 400
+"""letters of a message from the page"""
+
+Heard = Callable[..., object]
+
+
+class PageScript:
+    """Both directions between the studio and its script in one tab."""
+
+    def __init__(self, client: ClientHandle) -> None:
+        self._queue = client.gui._websock_interface.queue_message
+        self._handlers: dict[str, Heard] = {}
+        self._sent: dict[str, float] = {}
+        control = client.gui.add_text("script", "", visible=False)
+
+        async def heard(event: Any) -> None:
+            if event.client is not None:
+                self.hear(event.target.value)
+
+        control.on_update(heard)
+        self._queue(RunJavascriptMessage(_SCRIPT.read_text(encoding="utf-8")))
+        self._queue(RunJavascriptMessage(f"window.parcStudio.set({json.dumps({'control': control._impl.uuid})})"))
+
+    def on(self, kind: str, handler: Heard) -> None:
+        """Have `handler` called with the values of each message of a kind."""
+        self._handlers[kind] = handler
+
+    def set(self, **values: float | bool) -> None:
+        """Numbers and truth values that the script works with; those that it has already are not sent again."""
+        fresh = {name: value for name, value in values.items() if self._sent.get(name) != value}
+        if any(not isinstance(value, bool | int | float) or not math.isfinite(value) for value in fresh.values()):
+            raise TypeError("the page's script is sent numbers and truth values only")
+        if fresh:
+            self._sent.update(fresh)
+            self._queue(RunJavascriptMessage(f"window.parcStudio.set({json.dumps(fresh)})"))
+
+    def hear(self, text: str) -> None:
+        """A message of the page; one that is none is passed over."""
+        try:
+            _, kind, *values = json.loads(text[:_LONGEST])
+            handler = self._handlers.get(kind)
+        except (ValueError, TypeError, RecursionError):
+            return
+        if handler is None or not all(isinstance(v, str) or _is_number(v) for v in values):
+            return
+        handler(*values)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
