@@ -113,7 +113,10 @@
   }
 
   function begin() {
+    const view = document.querySelector("canvas[data-engine]");
+    if (!view) return setTimeout(begin, 50);
     new MutationObserver(look).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["aria-selected"] });
+    new ResizeObserver(() => tell("view", view.clientWidth, view.clientHeight)).observe(view);
     shown.observe(document.body, { subtree: true, childList: true });
     const canvas = document.createElement("canvas").getContext("webgl2");
     const info = canvas && canvas.getExtension("WEBGL_debug_renderer_info");

@@ -24,6 +24,7 @@ from parc.studio.panels.controls import BRAND
 from parc.studio.panels.panel_clips import ClipsPanel
 from parc.studio.panels.panel_correct import CorrectPanel
 from parc.studio.panels.panel_edit import EditPanel
+from parc.studio.panels.panel_gallery import GalleryPanel
 from parc.studio.panels.panel_generate import GeneratePanel
 from parc.studio.panels.panel_live import LivePanel
 from parc.studio.panels.panel_measure import MeasurePanel
@@ -41,12 +42,14 @@ from parc.studio.scene.stage3d import PageScene
 from parc.studio.studio_session import Change, Session
 
 _CLOSE = object()
+_WIDEST = 8000.0
+"""px"""
 _LOADING = 4.0
 """s after which the camera is the person's alone"""
 
 
 class Page:
-    def __init__(self, client: ClientHandle, session: Session) -> None:
+    def __init__(self, client: ClientHandle, session: Session, gallery: bool = False) -> None:
         self.client, self.session, self.gui = client, session, client.gui
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._refresh_queued = threading.Event()
@@ -62,6 +65,8 @@ class Page:
         self._ticks = 0
         self._is_live = False
         self._build()
+        self.gallery = GalleryPanel(self, gallery and not session.document.clips)
+        self.script.on("view", lambda width, height: self.later(lambda: self._fit(width, height)))
         self._unlisten = session.listen(self._on_change)
         self._thread.start()
         self.later(self._refresh)
@@ -105,6 +110,13 @@ class Page:
         self.play = PlayPanel(self)
         self.job = self.play.job
         self.pointer = Pointer(self)
+
+    def _fit(self, width: str | float, height: str | float) -> None:
+        """The view has this size, px; what lies over it takes its own from that."""
+        if isinstance(width, str) or isinstance(height, str):
+            return
+        self.play.fit(min(width, _WIDEST))
+        self.gallery.fit(min(width, _WIDEST), min(height, _WIDEST))
 
     def _frame_while_loading(self) -> None:
         """The scene gets its final shape when the panels take their places, a moment after the first look."""

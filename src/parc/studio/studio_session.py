@@ -11,7 +11,7 @@ Listeners are told after a change; they are called in the thread that made it.
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -152,6 +152,14 @@ class Session:
                 self.choose(index)
                 return clip
         return self.add(self.library.load(name), f"open {name}")
+
+    def begin_with(self, names: Sequence[str]) -> None:
+        """Open clips before anything else is done, the first one chosen; undo does not go back behind that."""
+        for name in names:
+            self.open(name)
+        if names:
+            self.choose(0)
+            self._history = History(self.document)
 
     def open_bytes(self, filename: str, content: bytes) -> Clip:
         """A clip from the content of a file, told by its extension."""

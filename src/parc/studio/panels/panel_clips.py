@@ -27,6 +27,9 @@ class ClipsPanel:
         self._found = add_markdown(gui, marked(""))
         self._names = self._lines(page.session.library.search())
         self._list = gui.add_dropdown("Clip", tuple(self._names) or (_NONE,))
+        gallery = gui.add_button(
+            "Show the gallery", icon=Icon.LAYOUT_GRID, color=QUIET, hint="Pictures of all motions of the list"
+        )
         open_clip = gui.add_button("Open", icon=Icon.FOLDER_OPEN)
         upload = gui.add_upload_button(f"Open a file ({' '.join(READABLE)})", icon=Icon.UPLOAD)
         with gui.add_folder("Open clips"):
@@ -44,6 +47,7 @@ class ClipsPanel:
         session = page.session
         self._search.on_update(page.act(self.search))
         open_clip.on_click(page.act(self._open_listed))
+        gallery.on_click(page.act(lambda: page.gallery.show()))
         upload.on_upload(page.act(lambda: self._opened(session.open_bytes(upload.value.name, upload.value.content).name)))
         self._open = TwoWay(page, self._choices, lambda: self._with_chosen(session.choose))
         close.on_click(page.act(lambda: self._with_chosen(session.close)))

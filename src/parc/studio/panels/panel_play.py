@@ -41,10 +41,13 @@ class PlayPanel:
         script.on("frame", later(lambda frame: self.seek(_number(frame) / _FPS)))
         script.on("speed", later(lambda speed: setattr(clock, "speed", min(max(_number(speed), 0.05), 8.0))))
         script.on("loop", later(lambda loops: setattr(clock, "loops", bool(loops))))
-        script.on("width", later(lambda width: self._panel.set_width(max(_number(width) - _MARGIN, _NARROWEST))))
         gui.add_command("Play or pause", hotkey="K").on_trigger(page.act(self.toggle))
         gui.add_command("First frame", hotkey="home").on_trigger(page.act(lambda: self.seek(0.0)))
         gui.add_command("Last frame", hotkey="end").on_trigger(page.act(lambda: self.seek(clock.end)))
+
+    def fit(self, width: float) -> None:
+        """The view is so wide, px."""
+        self._panel.set_width(max(width - _MARGIN, _NARROWEST))
 
     def toggle(self) -> None:
         """Play, or pause."""

@@ -25,17 +25,17 @@ _MOST_SECONDS = 12
 def transport_bar() -> Marked:
     """Play, steps, frame, speed and loop in one row."""
     buttons = (
-        ("go", "start", "⏮", "To the first frame (Home)"),
+        ("go", "start", "|‹", "To the first frame (Home)"),
         ("step", "-1", "-1", "One frame back"),
         ("toggle", "", "Play", "Play or pause (K)"),
         ("step", "1", "+1", "One frame on"),
-        ("go", "end", "⏭", "To the last frame (End)"),
+        ("go", "end", "›|", "To the last frame (End)"),
     )
     speeds = joined(
         marked("<option value='{}'{}>{} x</option>", s, marked(" selected") if s == "1" else marked(""), s) for s in _SPEEDS
     )
     return marked(
-        "<div style='display:flex;gap:5px;align-items:center;flex-wrap:wrap;padding:4px 10px 2px;font-size:13px'>{}"
+        "<div style='display:flex;gap:5px;align-items:center;flex-wrap:wrap;padding:4px 10px 6px;font-size:13px'>{}"
         "<label style='display:flex;gap:5px;align-items:center' title='Number of the frame that is shown'><span>Frame</span>"
         "<input data-parc-frame data-parc-change='frame' type='number' min='0' value='0' style='{}width:5em'></label>"
         "<span data-parc-clock title='Time in the motion' style='min-width:4em;font-variant-numeric:tabular-nums'>0.00 s</span>"
@@ -67,13 +67,13 @@ def timeline(document: Document, character: Character, seconds: float, chosen: t
     )
     tracks = joined(
         marked(
-            "<div style='position:relative;height:9px;margin:2px 0;background:rgba(128,128,128,.16);border-radius:2px'>{}</div>",
+            "<div style='position:relative;height:9px;margin:0 0 4px;background:rgba(128,128,128,.16);border-radius:2px'>{}</div>",
             b,
         )
         for b in (*(bars for _, bars in rows), _edits(document.edits, clip, seconds))
     )
     return marked(
-        "<div style='display:flex;gap:8px;padding:2px 12px 6px 10px;font-size:11px;user-select:none'><div>{}</div>"
+        "<div style='display:flex;gap:8px;padding:2px 12px 6px 10px;font-size:11px;user-select:none'><div style='margin-top:-2px'>{}</div>"
         "<div data-parc-line role='slider' aria-label='Time' title='Press or drag to show another moment' "
         "style='position:relative;flex:1;cursor:pointer;touch-action:none'>{}{}{}"
         "<div data-parc-head style='position:absolute;top:0;bottom:0;left:0;width:2px;margin-left:-1px;background:#d43c3c;"

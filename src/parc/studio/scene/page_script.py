@@ -17,6 +17,8 @@ from viser._messages import RunJavascriptMessage
 _SCRIPT = Path(__file__).parent.parent / "page_script.js"
 _LONGEST = 400
 """letters of a message from the page"""
+_MOST_EARLY = 16
+"""kinds of messages that are kept until somebody asks for them"""
 
 Heard = Callable[..., object]
 
@@ -27,6 +29,7 @@ class PageScript:
     def __init__(self, client: ClientHandle) -> None:
         self._queue = client.gui._websock_interface.queue_message
         self._handlers: dict[str, Heard] = {}
+        self._early: dict[str, list[Any]] = {}
         self._sent: dict[str, float] = {}
         control = client.gui.add_text("script", "", visible=False)
 
@@ -39,8 +42,11 @@ class PageScript:
         self._queue(RunJavascriptMessage(f"window.parcStudio.set({json.dumps({'control': control._impl.uuid})})"))
 
     def on(self, kind: str, handler: Heard) -> None:
-        """Have `handler` called with the values of each message of a kind."""
+        """Have `handler` called with the values of each message of a kind, the last one that came too early included."""
         self._handlers[kind] = handler
+        early = self._early.pop(kind, None)
+        if early is not None:
+            handler(*early)
 
     def set(self, **values: float | bool) -> None:
         """Numbers and truth values that the script works with; those that it has already are not sent again."""
@@ -56,11 +62,15 @@ class PageScript:
         try:
             _, kind, *values = json.loads(text[:_LONGEST])
             handler = self._handlers.get(kind)
+            known = isinstance(kind, str) and len(self._early) < _MOST_EARLY
         except (ValueError, TypeError, RecursionError):
             return
-        if handler is None or not all(isinstance(v, str) or _is_number(v) for v in values):
+        if not all(isinstance(v, str) or _is_number(v) for v in values):
             return
-        handler(*values)
+        if handler is not None:
+            handler(*values)
+        elif known:
+            self._early[kind] = values
 
 
 def _is_number(value: object) -> bool:
