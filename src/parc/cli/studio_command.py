@@ -37,7 +37,7 @@ class OpenStudio(Command):
     """names that people use for this machine, if they reach it under others than its own"""
     save_below: tuple[Path, ...] = ()
     """folders below which the page may save, beside the data set of --dataset; `out` in the working directory if none is named"""
-    browser: bool = field(default_factory=lambda: _has_display())
+    open: Annotated[bool, tyro.conf.arg(aliases=["--browser"])] = field(default_factory=lambda: _has_display())
     """open the page in a browser; the default where there is a display"""
 
     def run(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class OpenStudio(Command):
         print(f"{len(library)} motions; open {server.url} in a browser, stop with ctrl-c", flush=True)
         link = BrowserLink(server.url)
         try:
-            if self.browser:
+            if self.open:
                 link.open()
             server.wait()
         finally:

@@ -113,8 +113,10 @@
   }
 
   function begin() {
-    const view = document.querySelector("canvas[data-engine]");
-    if (!view) return setTimeout(begin, 50);
+    const view = document.querySelector("canvas[data-engine]"), viewer = window.__viserMutable;
+    if (!view || !viewer) return setTimeout(begin, 50);
+    // viser 1.1 takes a skinned mesh out of a parent that is null by then and loses the page; undefined it can bear.
+    viewer.nodeRefFromName = new Proxy(viewer.nodeRefFromName, { get: (nodes, name) => nodes[name] ?? undefined });
     new MutationObserver(look).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["aria-selected"] });
     new ResizeObserver(() => tell("view", view.clientWidth, view.clientHeight)).observe(view);
     shown.observe(document.body, { subtree: true, childList: true });

@@ -75,7 +75,7 @@ class Page:
 
     def _build(self) -> None:
         gui = self.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, brand_color=BRAND, control_width="large")
+        self.theme(False)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(430)
         self.top = TopPanel(self)
@@ -110,6 +110,12 @@ class Page:
         self.play = PlayPanel(self)
         self.job = self.play.job
         self.pointer = Pointer(self)
+
+    def theme(self, dark: bool) -> None:
+        """Light, or dark."""
+        self.gui.configure_theme(
+            show_logo=False, show_share_button=False, brand_color=BRAND, control_width="large", dark_mode=dark
+        )
 
     def _fit(self, width: str | float, height: str | float) -> None:
         """The view has this size, px; what lies over it takes its own from that."""

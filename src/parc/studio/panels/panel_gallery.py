@@ -104,8 +104,8 @@ class GalleryPanel:
         show(
             self._cards,
             marked(
-                "<div style='display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;padding:6px 12px 12px'>"
-                "{}</div>{}{}", cards, none, more,
+                "<div style='display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;"
+                "padding:6px 12px 12px'>{}</div>{}{}", cards, none, more,
             ),
         )  # fmt: skip
 

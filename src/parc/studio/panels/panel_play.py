@@ -1,5 +1,6 @@
 """Play, scrub, step: the bar and the time line under the view."""
 
+import threading
 from typing import TYPE_CHECKING
 
 from viser import Icon
@@ -23,6 +24,7 @@ class PlayPanel:
 
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
+        self._lock = threading.Lock()
         self._panel = gui.add_panel()
         with self._panel.add_tab("Time", Icon.MOVIE):
             self.job = JobPanel(page)
@@ -72,7 +74,8 @@ class PlayPanel:
     def show_time(self) -> None:
         """The head of the line and the button as the clock says."""
         clock = self._page.playback.clock
-        self._page.script.set(time=round(clock.time, 4), end=clock.end, playing=clock.is_playing)
+        with self._lock:  # the thread of the playback comes here too: what was read last is sent last
+            self._page.script.set(time=round(clock.time, 4), end=clock.end, playing=clock.is_playing)
 
 
 def _number(value: object) -> float:

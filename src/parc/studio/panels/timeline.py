@@ -67,13 +67,15 @@ def timeline(document: Document, character: Character, seconds: float, chosen: t
     )
     tracks = joined(
         marked(
-            "<div style='position:relative;height:9px;margin:0 0 4px;background:rgba(128,128,128,.16);border-radius:2px'>{}</div>",
+            "<div style='position:relative;height:9px;margin:0 0 4px;background:rgba(128,128,128,.16);"
+            "border-radius:2px'>{}</div>",
             b,
         )
         for b in (*(bars for _, bars in rows), _edits(document.edits, clip, seconds))
     )
     return marked(
-        "<div style='display:flex;gap:8px;padding:2px 12px 6px 10px;font-size:11px;user-select:none'><div style='margin-top:-2px'>{}</div>"
+        "<div style='display:flex;gap:8px;padding:2px 12px 6px 10px;font-size:11px;user-select:none'>"
+        "<div style='margin-top:-2px'>{}</div>"
         "<div data-parc-line role='slider' aria-label='Time' title='Press or drag to show another moment' "
         "style='position:relative;flex:1;cursor:pointer;touch-action:none'>{}{}{}"
         "<div data-parc-head style='position:absolute;top:0;bottom:0;left:0;width:2px;margin-left:-1px;background:#d43c3c;"

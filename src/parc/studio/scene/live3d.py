@@ -10,13 +10,11 @@ import torch
 from parc.character.character import Character
 from parc.render import palette
 from parc.studio.actions.live_driving import LiveView
-from parc.studio.scene.figure3d import Figure, rgb
+from parc.studio.scene.figure3d import Figure, Look, rgb
 from parc.studio.scene.follow_camera import FollowCamera
 from parc.terrain.terrain import Terrain
 
 COLOUR = "#2f9e6e"
-_NUMBER = 1000
-"""of the figure; the clips' figures count from 0"""
 _EVERY = 6
 """steps between drawings of the planned way"""
 _CAMERA_EVERY = 2
@@ -34,12 +32,13 @@ class LiveScene:
         self._camera = FollowCamera()
         self._moved: float | None = None
 
-    def show(self, view: LiveView, terrain: Terrain, follow: float | None) -> None:
+    def show(self, view: LiveView, terrain: Terrain, follow: float | None, look: Look) -> None:
         """The character as it is now; the camera stays `follow` m behind it, or where it is."""
         if self._figure is None:
-            self._figure = Figure(self._scene, _NUMBER, self._character, self._mesh)
+            self._figure = Figure(self._scene, self._character, self._mesh)
             self._camera.forget()
-        self._figure.place(view.pos, view.rot, view.contacts, COLOUR)
+        self._figure.dress(look)
+        self._figure.place(view.pos, view.rot, view.contacts, COLOUR, terrain)
         if self._shown % _EVERY == 0:
             self._show_plan(view)
             self._show_goal(view, terrain)
