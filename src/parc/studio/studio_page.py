@@ -23,6 +23,7 @@ from parc.studio.document import sendable
 from parc.studio.panels.controls import BRAND
 from parc.studio.panels.panel_clips import ClipsPanel
 from parc.studio.panels.panel_correct import CorrectPanel
+from parc.studio.panels.panel_cross import CrossPanel
 from parc.studio.panels.panel_edit import EditPanel
 from parc.studio.panels.panel_gallery import GalleryPanel
 from parc.studio.panels.panel_generate import GeneratePanel
@@ -97,6 +98,10 @@ class Page:
                     self.generate = GeneratePanel(self)
             with gui.add_folder("Correct the clip"):
                 self.correct = CorrectPanel(self)
+        self.cross: CrossPanel | None = None
+        if self.session.drive.is_possible:
+            with tabs.add_tab("Cross"):
+                self.cross = CrossPanel(self)
         self.physics: PhysicsPanel | None = None
         if self.session.make.tracker is not None:
             with tabs.add_tab("Physics"):
@@ -197,7 +202,7 @@ class Page:
         if change == "live":
             self._show_live()
         elif change == "job":
-            self.later(self.job.refresh)
+            self.later(self._show_job)
         else:
             self.refresh()
 
@@ -210,10 +215,15 @@ class Page:
         self.stage.show(self.cast, document.path, self.clips.look, self.playback.clock.time, self._depth())
         for panel in (self.top, self.clips, self.terrain, self.path, self.edit, self.measure, self.correct, self.save, self.play):
             panel.refresh(document)
-        for optional in (self.generate, self.physics, self.live):
+        for optional in (self.generate, self.cross, self.physics, self.live):
             if optional is not None:
                 optional.refresh(document)
         self.analyst.look_at(document.clip)
+
+    def _show_job(self) -> None:
+        self.job.refresh()
+        if self.cross is not None:
+            self.cross.refresh(self.session.document)
 
     def _depth(self) -> NDArray[np.float64] | None:
         analysis: Analysis | None = self.analyst.latest

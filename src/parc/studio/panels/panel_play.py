@@ -56,6 +56,12 @@ class PlayPanel:
         self._page.playback.toggle()
         self.show_time()
 
+    def play_from_start(self) -> None:
+        """Show a motion that was just made."""
+        self._page.playback.seek(0.0)
+        self._page.playback.play()
+        self.show_time()
+
     def seek(self, seconds: float) -> None:
         """Pause, and show this moment."""
         self._page.playback.pause()

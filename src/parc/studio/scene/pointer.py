@@ -117,6 +117,8 @@ class Pointer:
         setattr(self, which, cell)
         self.refresh_marks()
         self._page.path.show_ends()
+        if self._page.cross is not None:
+            self._page.cross.refresh(self._page.session.document)
 
     def refresh_marks(self) -> None:
         """Put the dots on the ground as it is now; cells that it no longer has are forgotten."""
