@@ -54,7 +54,7 @@ def driver(browser, stage, make_person):
 
 @pytest.fixture
 def someone(driver):
-    """In front of flat ground, with nobody on the stage."""
+    """In front of flat ground, with nobody driven."""
     from parc.studio.document import Document
 
     driver.session.drive.stop()
@@ -73,7 +73,7 @@ def stand(someone):
     someone.unfold("Planning", "Plans tried")
     someone.fill("Plans tried", 1)
     wait_for(lambda: someone.page.live.settings().planner.candidates == 1)
-    someone.press("Stand on the stage")
+    someone.press("Start driving")
     drive = someone.session.drive
     wait_for(lambda: drive.view is not None)
     return drive
@@ -93,25 +93,25 @@ def test_track_a_clip_beside_itself(someone) -> None:
 
 def test_drive_to_a_clicked_goal(someone) -> None:
     drive = stand(someone)
-    someone.use_tool("go there")
+    someone.use_tool("send character")
     someone.click_cell((12, 8), lambda: drive.view is not None and drive.view.wish == "goal")
     someone.tab.get_by_text("goes to its goal").wait_for()
     snap(someone, "live_goal")
     wait_for(lambda: drive.view.arrivals >= 1)
-    someone.press("Keep the run as a clip")
+    someone.press("Keep this run as a clip")
     wait_for(lambda: someone.document.clip is not None)
     assert someone.document.active_clip().name.startswith("live_run")
     goal = np.array([12 * 0.4, 8 * 0.4])
     nearest = np.linalg.norm(someone.document.active_clip().motion.root_pos[:, :2].numpy() - goal, axis=-1).min()
     assert nearest < 0.9
-    someone.press("Leave the stage")
+    someone.press("Stop driving")
     wait_for(lambda: not drive.is_running)
 
 
 def test_drive_along_a_drawn_line(someone) -> None:
     """Round a corner: who goes straight to the end of the line misses the corner by 1.13 m."""
     drive = stand(someone)
-    someone.use_tool("go there")
+    someone.use_tool("send character")
     someone.settle()
     cells = [(8, 8), (12, 8), (12, 12)]
     line = 0.4 * np.array(cells)
@@ -148,7 +148,7 @@ def test_pushes_keys_and_edits_while_it_runs(someone) -> None:
     drive = stand(someone)
     someone.press("back")
     wait_for(lambda: drive.view.seconds > 0.1)
-    someone.use_tool("raise")
+    someone.use_tool("raise ground")
     before = someone.document.terrain
     someone.click_cell((13, 12), lambda: someone.document.terrain is not before)
     someone.use_tool("look around")

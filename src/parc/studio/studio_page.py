@@ -20,6 +20,7 @@ from viser import ClientHandle
 from parc.errors import ParcError
 from parc.studio.actions.clip_analysis import Analysis, Analyst
 from parc.studio.document import sendable
+from parc.studio.panels.control_hints import give_hints
 from parc.studio.panels.controls import BRAND
 from parc.studio.panels.panel_clips import ClipsPanel
 from parc.studio.panels.panel_correct import CorrectPanel
@@ -115,6 +116,8 @@ class Page:
         self.play = PlayPanel(self)
         self.job = self.play.job
         self.pointer = Pointer(self)
+        self.without_hint = give_hints(gui)
+        """labels of controls that have no sentence; a test wants none"""
 
     def theme(self, dark: bool) -> None:
         """Light, or dark."""

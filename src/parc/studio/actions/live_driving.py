@@ -1,4 +1,4 @@
-"""Driving: a simulated character on the stage, in real time, that goes where the person wants.
+"""Driving: a simulated character on the ground that is shown, in real time, that goes where the person wants.
 
 One thread has the pilot and steps it thirty times a second; wishes are put into a queue and done between two steps, so whoever
 asks never waits for physics. Edits of the ground reach the character at its next step. What goes wrong with a wish is
@@ -73,7 +73,7 @@ class Driving:
         self._key_until: float | None = None
         self._run_so_far: Clip | None = None
         self.view: LiveView | None = None
-        """the character as it is; None while nobody is on the stage"""
+        """the character as it is; None while nobody is driven"""
         self.answer_seconds: list[float] = []
         """s from a wish to its being taken up"""
 
