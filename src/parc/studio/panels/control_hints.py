@@ -5,12 +5,13 @@ from typing import Any
 CONTROL_HINTS = {
     # above the tabs
     "Click does": "What a click in the view does; it changes with the tab",
-    "Nothing to undo": "Takes the last change back (Ctrl Z)",
+    "Undo": "Takes the last change back (Ctrl Z)",
     "Redo": "Does again what was taken back (Ctrl Shift Z)",
     # Clips
     "Search": "Words of the name or the skill, in any order",
     "Clip": "Motions of the list",
     "Open": "Opens the motion that is named above",
+    "Open a file": "A motion from a file of yours",
     "Work on": "The clip that edits, corrections and files are about",
     "Only this one": "Hides the other open clips",
     "Close it": "Takes this clip off the list of open ones; its file stays",
@@ -143,9 +144,9 @@ def give_hints(gui: Any) -> list[str]:
         if not hasattr(control, "hint") or control.hint:
             continue
         label = str(control.label)
-        hint = CONTROL_HINTS.get(label) or CONTROL_HINTS.get(label.split(":")[0])
+        hint = CONTROL_HINTS.get(label) or CONTROL_HINTS.get(label.split(" (")[0])
         if hint is not None:
             control.hint = hint
-        elif control.visible or label != "script":
+        elif label != "script":
             missing.append(label)
     return missing

@@ -65,6 +65,8 @@ class Pointer:
         self._line: list[tuple[float, float]] = []
         self.start: Cell | None = None
         self.goal: Cell | None = None
+        self._shape: tuple[object, ...] = ()
+        """of the ground that start and goal lie on"""
 
         async def on_click(event: Any) -> None:
             origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
@@ -121,13 +123,13 @@ class Pointer:
             self._page.cross.refresh(self._page.session.document)
 
     def refresh_marks(self) -> None:
-        """Put the dots on the ground as it is now; cells that it no longer has are forgotten."""
+        """Put the dots on the ground as it is now; on ground of another shape they are forgotten."""
         terrain = self._page.session.document.terrain
+        shape = (terrain.size, terrain.cell, *terrain.min_point.tolist())
+        if shape != self._shape:
+            self._shape, self.start, self.goal = shape, None, None
         for which, colour in (("start", palette.PATH), ("goal", palette.GOAL)):
             cell: Cell | None = getattr(self, which)
-            if cell is not None and not (cell[0] < terrain.size[0] and cell[1] < terrain.size[1]):
-                cell = None
-                setattr(self, which, None)
             place = None
             if cell is not None:
                 xy = terrain.min_point.double().numpy() + terrain.cell * np.array(cell)
