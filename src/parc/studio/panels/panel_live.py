@@ -68,7 +68,7 @@ class LivePanel:
         self._shown = 0
         self._steering = KeySteering()
         self._steered: float | None = None
-        page.script.on("steer", lambda ahead, left: page.later(lambda: self.steer(ahead, left)))
+        page.script.on("steer", lambda *held: page.later(lambda: self.steer(*map(float, held[:2]))))
 
     def start(self) -> None:
         """At the beginning of the path if there is one, else in the middle."""

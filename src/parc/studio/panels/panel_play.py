@@ -37,9 +37,9 @@ class PlayPanel:
             return lambda *values: page.later(lambda: action(*values))
 
         script.on("toggle", later(lambda *_: self.toggle()))
-        script.on("step", later(lambda frames: page.playback.step(int(frames), _FPS)))
+        script.on("step", later(lambda frames: page.playback.step(int(_number(frames)), _FPS)))
         script.on("go", later(lambda where: self.seek(0.0 if where == "start" else clock.end)))
-        script.on("seek", later(self.seek))
+        script.on("seek", later(lambda seconds: self.seek(_number(seconds))))
         script.on("frame", later(lambda frame: self.seek(_number(frame) / _FPS)))
         script.on("speed", later(lambda speed: setattr(clock, "speed", min(max(_number(speed), 0.05), 8.0))))
         script.on("loop", later(lambda loops: setattr(clock, "loops", bool(loops))))
