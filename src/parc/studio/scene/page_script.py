@@ -39,7 +39,8 @@ class PageScript:
 
         control.on_update(heard)
         self._queue(RunJavascriptMessage(_SCRIPT.read_text(encoding="utf-8")))
-        self._queue(RunJavascriptMessage(f"window.parcStudio.set({json.dumps({'control': control._impl.uuid})})"))
+        named = json.dumps({"control": control._impl.uuid})  # made up by viser
+        self._queue(RunJavascriptMessage(f"window.parcStudio.set({named})"))
 
     def on(self, kind: str, handler: Heard) -> None:
         """Have `handler` called with the values of each message of a kind, the last one that came too early included."""
