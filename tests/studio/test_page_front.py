@@ -137,10 +137,12 @@ def test_nothing_of_the_last_clip_is_left_over(person) -> None:
 
 def test_shadows_and_shade_darken_the_ground(person) -> None:
     """Brightness of the ground where the sun's ray through the chest ends, and under a foot; elsewhere it stays."""
+    from parc.studio.scene.stage3d import SUN
+
     person.open("stroll_flat")
     clips, role = person.page.clips, person.page.cast.active
     chest, foot = (role.actor.pos[0, humanoid().index(name)] for name in ("torso", "right_foot"))
-    toward_sun = np.array([6.0, -3.0, 9.0])
+    toward_sun = np.array(SUN)
     spots = [chest - toward_sun * chest[2] / toward_sun[2], [foot[0], foot[1] - 0.11, 0.0], [0.5, 0.3, 0.0]]
 
     def brightness() -> np.ndarray:

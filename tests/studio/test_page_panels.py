@@ -61,8 +61,8 @@ def test_sliders_follow_the_history(person) -> None:
     person.open("walk_up")
     before = person.document.clip.motion
     person.go_to("Edit")
-    person.unfold("Root", "z, m")
-    person.unfold("Joint", "Angle 1, deg")
+    person.unfold("Move the body", "z, m")
+    person.unfold("Bend a joint", "Angle 1, deg")
     person.fill("z, m", 0.3)
     wait_for(lambda: person.document.clip.motion is not before)
     person.fill("Angle 1, deg", 20)
@@ -85,8 +85,8 @@ def test_what_waits_for_its_turn_is_not_lost(person) -> None:
     person.open("walk_up")
     before = person.document.clip.motion
     person.go_to("Edit")
-    person.unfold("Root", "z, m")
-    person.unfold("Joint", "Angle 1, deg")
+    person.unfold("Move the body", "z, m")
+    person.unfold("Bend a joint", "Angle 1, deg")
     edit, busy = person.page.edit, threading.Event()
     person.page.later(busy.wait)
     try:

@@ -31,13 +31,13 @@ class EditPanel:
         here = gui.add_button_group("Frame shown is", ("first", "last", "all"))
         self._fade = gui.add_number("Fade, frames", 8, min=0, max=300, step=1)
         here.on_click(page.act(lambda: self._set_range(here.value)))
-        with gui.add_folder("Whole"):
+        with gui.add_folder("Whole clip"):
             self._build_whole()
-        with gui.add_folder("Root", expand_by_default=False):
+        with gui.add_folder("Move the body", expand_by_default=False):
             self._build_root()
-        with gui.add_folder("Joint", expand_by_default=False):
+        with gui.add_folder("Bend a joint", expand_by_default=False):
             self._build_joint()
-        with gui.add_folder("Contacts", expand_by_default=False):
+        with gui.add_folder("Mark contacts", expand_by_default=False):
             self._build_contacts()
 
     def _build_whole(self) -> None:

@@ -34,6 +34,8 @@ _WIDE = 16.0
 """m: on larger grounds the camera looks at the motion"""
 _FIELD = np.radians(40.0)
 """vertical opening of the camera"""
+SUN = (-7.0, -2.5, 9.0)
+"""where it stands: it lights the walls that the camera sees at first, and throws shadows to the side"""
 _SHADOW = 0.38
 """opacity of a shadow on the ground"""
 _LIFT = np.array([0.0, 0.0, 0.035])
@@ -56,9 +58,7 @@ class PageScene:
         self._scene.configure_environment_map(None)
         self._scene.configure_default_lights(enabled=False, cast_shadow=False)
         self._scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(168, 162, 150), intensity=2.1)
-        self._sun = self._scene.add_light_directional(
-            "/light/sun", color=(255, 246, 228), intensity=1.5, position=(6.0, -3.0, 9.0)
-        )
+        self._sun = self._scene.add_light_directional("/light/sun", color=(255, 246, 228), intensity=1.5, position=SUN)
 
     def show(self, cast: Cast, path: TerrainPath | None, look: Look, time: float, depth: NDArray | None = None) -> None:
         """Make the scene what is asked for, as it is at `time` s; `depth` [T, B] is of the active role's bodies."""
