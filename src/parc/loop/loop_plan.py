@@ -12,6 +12,7 @@ symmetric by construction.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from parc.correct.correct_motions import OptimiseSettings
@@ -32,7 +33,7 @@ from parc.record.record_clips import RecordSettings
 from parc.record.tracking_attempts import AttemptSettings
 from parc.terrain.procedural_terrain import RandomBoxes
 from parc.track.learn.tracker_training import TrainingPlan
-from parc.track.tracker_settings import TrackerSettings
+from parc.track.tracker_settings import PPOSettings, TrackerSettings
 from parc.vary.dataset_variations import VarySetSettings
 
 
@@ -70,6 +71,8 @@ class TrackerPlan:
     training: TrainingPlan = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
     """share of a synthesised motion that the policy before must follow for the new one to train on it; 0: it trains on all"""
+    continued: PPOSettings | None = None
+    """PPO of a training that begins with trained weights; None: as one that begins with nothing"""
 
     @classmethod
     def paper(cls) -> "TrackerPlan":
@@ -79,6 +82,10 @@ class TrackerPlan:
     def __post_init__(self) -> None:
         if not 0 <= self.least_followed <= 1:
             raise SettingsError(f"least_followed is {self.least_followed}, expected a share from 0 to 1")
+
+    def settings_from(self, first: Path | None) -> TrackerSettings:
+        """Of a training that begins with the weights `first`, or with none."""
+        return self.settings if first is None or self.continued is None else replace(self.settings, ppo=self.continued)
 
 
 @dataclass(frozen=True)
@@ -306,7 +313,7 @@ def gpu() -> LoopSettings:
     plan = IterationPlan(
         generator=TrainSettings(seconds=360, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
-        tracker=TrackerPlan(replace(base, ppo=careful), TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35),
+        tracker=TrackerPlan(base, TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35, continued=careful),
         record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
         expected=Expected(380, 110, 1110, 40, 25),

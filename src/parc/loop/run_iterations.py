@@ -241,7 +241,8 @@ class _Run:
 
         def work(out: Path) -> dict[str, Any]:
             lost = lost_motions(plan, known, generated, out / FOLLOWED, self.character, self.device)
-            task = TrackerTraining(plan.settings, training, (before, generated), first, self.character, self.device, lost)
+            settings = plan.settings_from(first)
+            task = TrackerTraining(settings, training, (before, generated), first, self.character, self.device, lost)
             return run_training(task, out, machines=self.machines) | {"left_out": len(lost)}
 
         self._do(Stage(f"{_name(i)}/tracker", inputs, work, lambda out: [out / ACTOR, out / CHECKPOINT]))
