@@ -144,8 +144,9 @@ def _card(number: int, item: Listed, picture: str | None) -> Marked:
         "cursor:pointer;border:1px solid var(--mantine-color-default-border);border-radius:6px;overflow:hidden;"
         "background:var(--mantine-color-default);color:var(--mantine-color-text);font:inherit;font-size:12px'>{}"
         "<div style='padding:4px 8px'>"
-        "<div style='white-space:nowrap;overflow:hidden;text-overflow:ellipsis'><b>{}</b>{}</div><div style='opacity:.6;font-size:10px;white-space:nowrap;overflow:hidden;"
-        "text-overflow:ellipsis'>{}</div></div></button>",
+        "<div style='white-space:nowrap;overflow:hidden;text-overflow:ellipsis'><b>{}</b>{}</div>"
+        "<div style='opacity:.6;font-size:10px;white-space:nowrap;overflow:hidden;text-overflow:ellipsis'>{}</div>"
+        "</div></button>",
         number,
         item.name,
         image,
