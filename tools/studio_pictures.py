@@ -35,8 +35,9 @@ class Sitting:
 
     def __init__(self, tab: Any, studio: Studio, folder: Path) -> None:
         self.tab, self.folder = tab, folder
+        tab.set_default_timeout(300_000)
         tab.goto(studio.url)
-        tab.get_by_role("tab", name="Clips").wait_for(timeout=60_000)
+        tab.get_by_role("tab", name="Clips").wait_for(timeout=300_000)
         wait_for(lambda: studio.pages)
         self.page = studio.pages[max(studio.pages)]
         notice = tab.get_by_text("Software WebGL rendering detected")
@@ -120,16 +121,16 @@ class Sitting:
         self.page.live._candidates.value = 2
         drive = self.page.session.drive
         drive.start((4.0, 6.0), 0.0, self.page.live.settings())
-        wait_for(lambda: drive.view is not None, 60)
+        wait_for(lambda: drive.view is not None)
         self.tab.mouse.move(300, 300)
         self.tab.keyboard.down("w")
-        wait_for(lambda: drive.view is not None and drive.view.pos[0, 0] > 5.6, 60)
+        wait_for(lambda: drive.view is not None and drive.view.pos[0, 0] > 5.6)
         self.save("live")
         self.tab.keyboard.up("w")
         drive.stop()
 
 
-def wait_for(what: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_for(what: Callable[[], object], seconds: float = 300.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         if time.monotonic() > end:

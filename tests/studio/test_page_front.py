@@ -148,7 +148,7 @@ def test_shadows_and_shade_darken_the_ground(person) -> None:
     def brightness() -> np.ndarray:
         person.settle()
         person.tab.wait_for_timeout(400)
-        picture = np.asarray(Image.open(io.BytesIO(person.tab.screenshot())).convert("L"), float)
+        picture = np.asarray(Image.open(io.BytesIO(person.tab.screenshot(timeout=60_000))).convert("L"), float)
         places = [person.place(point) for point in spots]
         return np.array([picture[round(y) - 1 : round(y) + 2, round(x) - 1 : round(x) + 2].mean() for x, y in places])
 

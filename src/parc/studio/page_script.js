@@ -120,9 +120,8 @@
     new MutationObserver(look).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["aria-selected"] });
     new ResizeObserver(() => tell("view", view.clientWidth, view.clientHeight)).observe(view);
     shown.observe(document.body, { subtree: true, childList: true });
-    const canvas = document.createElement("canvas").getContext("webgl2");
-    const info = canvas && canvas.getExtension("WEBGL_debug_renderer_info");
-    const name = info ? canvas.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+    const gl = view.getContext("webgl2"), info = gl && gl.getExtension("WEBGL_debug_renderer_info");
+    const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "software";
     tell("renderer", /swiftshader|llvmpipe|software|basic render/i.test(name) ? "software" : "card");
     look();
   }

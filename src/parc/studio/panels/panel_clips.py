@@ -39,7 +39,7 @@ class ClipsPanel:
             name = gui.add_text("Name", "")
             rename = gui.add_button("Rename", icon=Icon.PENCIL, color=QUIET)
         with gui.add_folder("Look"):
-            self._body = gui.add_dropdown("Body", ("mannequin", "capsules"), hint="A smooth skin, or the shapes of the physics")
+            self._body = gui.add_dropdown("Figure", ("mannequin", "capsules"), hint="A smooth skin, or the shapes of the physics")
             self._shadows = gui.add_checkbox(
                 "Shadows", False, hint="Of the sun; on by themselves in a browser with a graphics card"
             )
