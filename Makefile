@@ -1,10 +1,11 @@
 # make run    one iteration of the loop on this machine, from the models in the box; ends with the path of an HTML report
 # make test   linter, types and tests
+# make docs   the documentation site in out/docs, with the page in front where there is npm (PLAY=no: without)
 # make page   the page in out/site, for any file host; needs npm
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint pictures page bench clean
+.PHONY: run test lint docs pictures page bench clean
 
 run: .venv/installed
 	$(BIN)/parc loop out/run --preset quick
@@ -17,10 +18,11 @@ lint: .venv/ready
 	$(BIN)/ruff format --check src tests examples tools recipes benchmarks
 	$(BIN)/mypy
 
+docs: .venv/docs
+	$(BIN)/python tools/docs_site/build.py $(if $(filter no,$(PLAY)),--no-play)
+
 pictures: .venv/ready
-	$(BIN)/parc demo -o out/demo --pictures docs/pictures
-	$(BIN)/parc loop out/run --preset quick
-	$(BIN)/parc status out/run --figure docs/pictures/loop.svg
+	$(BIN)/python tools/make_pictures.py
 
 page: .venv/installed
 	$(PIP) -c constraints.txt --no-build-isolation -e '.[onnx]'
@@ -48,6 +50,10 @@ CPU_WHEELS := https://download.pytorch.org/whl/cpu
 
 .venv/ready: .venv/installed
 	$(PIP) -c constraints.txt --no-build-isolation -e '.[test]'
+	touch $@
+
+.venv/docs: .venv/installed
+	$(PIP) -c constraints.txt --no-build-isolation -e '.[docs,onnx]'
 	touch $@
 
 clean:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.base_command import Command, use_threads
+from parc.cli.base_command import Command
 from parc.reflex.reflex_settings import ReflexTrainingSettings
+from parc.run.choose_device import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)

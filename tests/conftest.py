@@ -19,6 +19,19 @@ import torch
 torch.set_num_threads(1)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a file stay on one process, so that what they share is made once; those that share a run of the loop, too.
+
+    The folders of browser tests, and files with a mark of their own, say themselves what belongs together.
+    """
+    for item in items:
+        if item.path.parent.name in ("studio", "web") or item.get_closest_marker("xdist_group"):
+            continue
+        shared = "loop" if "finished" in getattr(item, "fixturenames", ()) else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(shared))
+
+
 @pytest.fixture(scope="module")
 def triton_module() -> Iterator[Callable[[str], ModuleType]]:
     """Imports a module of kernels, interpreted where there is no GPU (which must be said before a kernel is defined)."""

@@ -1,7 +1,8 @@
 """Does anything get lost? Kill the loop and the writer of data sets at random moments, and flip single bits in what they wrote.
 
     python tools/damage.py kills --count 40       # tiny runs of the loop, each killed five times, resumed and compared by hash
-    python tools/damage.py kills --count 10 --preset quick
+    python tools/damage.py kills --count 50 --preset quick --processes 8
+    python tools/damage.py kills --count 10 --preset gpu --scale 0.002 --iterations 2 --device cuda
     python tools/damage.py writer --count 60      # imports of motion files into a data set, killed and done again
     python tools/damage.py bits --count 60        # bits in shards, weights, checkpoints, headers: noticed by `parc verify`?
 
@@ -9,6 +10,7 @@ Each prints one JSON object; exit code 1 if something was lost or not noticed.
 """
 
 import argparse
+import itertools
 import json
 import random
 import shutil
@@ -16,9 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from soak_physics import write_result
 
 from parc.character import humanoid
 from parc.dataset import Dataset, save_clip
@@ -29,34 +35,85 @@ from parc.loop.verify_files import verify
 from parc.run.hashing import hash_file
 
 PARC = [sys.executable, "-m", "parc"]
+_SERIES = 5
+"""kills before a run is finished"""
 
 
-def loop_command(run: Path, preset: str = "tiny") -> list[str]:
-    """On the device that the preset takes by itself; tiny runs on the CPU, where equal seeds give equal bytes."""
-    return ["loop", str(run), "--preset", preset, "--json", *(["--device", "cpu"] if preset == "tiny" else [])]
+def loop_command(run: Path, asked: argparse.Namespace) -> list[str]:
+    """On the device that the preset takes by itself; small presets run on the CPU, where equal seeds give equal bytes."""
+    device = asked.device or (None if asked.preset in ("gpu", "paper") else "cpu")
+    command = ["loop", str(run), "--preset", asked.preset, "--json", *(["--device", device] if device else [])]
+    command += ["--scale", str(asked.scale)] if asked.scale else []
+    return command + (["--iterations", str(asked.iterations)] if asked.iterations else [])
 
 
-def kill_loop(folder: Path, count: int, seed: int, preset: str) -> dict[str, Any]:
-    """Kills at moments spread over the time that an undisturbed run takes; after each series of five the run is finished."""
-    moments, whole = random.Random(seed), folder / "whole"
-    start = time.monotonic()
-    _finish(loop_command(whole, preset))
-    usual, expected = time.monotonic() - start, _hashes(whole / "iteration-01" / "dataset" / "dataset")
-    kills = equal = runs = 0
-    while kills < count:
-        run = folder / f"run{runs}"
-        for k in range(min(5, count - kills)):
-            kills += _kill([*PARC, *loop_command(run, preset)], moments.uniform(0.05, 0.3 + 0.15 * k) * usual)
-        _finish(loop_command(run, preset))
-        equal += _hashes(run / "iteration-01" / "dataset" / "dataset") == expected
-        runs += 1
+def kill_loop(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
+    """Kills at moments spread over the time that an undisturbed run takes; after each series of five the run is finished.
+
+    With budgets in steps the data set must have the bytes of the undisturbed run. With budgets in seconds (gpu, paper) no two
+    runs are equal, and this must hold: no kill leaves a damaged output, no stage that was done is done again, and the end is
+    whole and has the stages of the undisturbed run.
+    """
+    whole, start = folder / "whole", time.monotonic()
+    usual = json.loads(_finish(loop_command(whole, asked)))["seconds"]
+    told: dict[str, Any] = {"undisturbed_s": round(usual, 1), "kills": 0, "runs": 0, "equal": 0, "whole": 0, "stages_done": []}
+    ends, lock = start + asked.seconds, threading.Lock()
+    by_bytes = asked.preset not in ("gpu", "paper")
+
+    def one(number: int) -> None:
+        """A run that is killed five times."""
+        run, moments = folder / f"run{number}", random.Random(f"{asked.seed} {number}")
+        for k in range(_SERIES):
+            before = _stages(run)
+            if not _kill([*PARC, *loop_command(run, asked)], moments.uniform(0.0, 0.3 + 0.15 * k) * usual, run / "lock"):
+                break  # it had ended
+            done = _stages(run)
+            assert all(done.get(name) == entry for name, entry in before.items()), f"{run}: a stage that was done is done again"
+            assert not run.exists() or not (run / "ledger.json").exists() or not verify(run).faults, verify(run).faults
+            with lock:
+                told["kills"] += 1
+                told["stages_done"].append(len(done))
+                write_result(asked.result, told | {"ended": False})
+        before = _stages(run)
+        _finish(loop_command(run, asked))
+        done = _stages(run)
+        assert all(done.get(name) == entry for name, entry in before.items()), f"{run}: a stage that was done is done again"
+        is_whole = list(done) == list(_stages(whole)) and not verify(run).faults
+        with lock:
+            told["runs"] += 1
+            told["whole"] += is_whole
+            told["equal"] += _datasets(run) == _datasets(whole)
+            write_result(asked.result, told | {"ended": False})
         shutil.rmtree(run)
-    return {"kills": kills, "runs": runs, "equal": equal, "holds": equal == runs}
+
+    numbers = itertools.count()
+
+    def work() -> None:
+        while told["kills"] < asked.count and time.monotonic() + 3 * usual < ends:
+            one(next(numbers))
+
+    with ThreadPoolExecutor(asked.processes) as pool:
+        for future in [pool.submit(work) for _ in range(asked.processes)]:
+            future.result()
+    holds = told["runs"] > 0 and told["whole"] == told["runs"] and (not by_bytes or told["equal"] == told["runs"])
+    return told | {"ended": told["kills"] >= asked.count, "holds": holds}
 
 
-def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
+def _stages(run: Path) -> dict[str, Any]:
+    """What the ledger says of the stages that are done: when each was begun, and what it made."""
+    file = run / "ledger.json"
+    stages = json.loads(file.read_text())["stages"] if file.exists() else {}
+    return {name: (entry["began"], entry["outputs"]) for name, entry in stages.items() if entry["outputs"]}
+
+
+def _datasets(run: Path) -> list[dict[str, str]]:
+    """Hashes of D_1, D_2, .."""
+    return [_hashes(place) for place in sorted(run.glob("iteration-*/dataset/dataset"))]
+
+
+def kill_writer(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
     """An import of 40 motions, killed, then done again into the same folder; the set must open and be what it would have been."""
-    moments, source = random.Random(seed), folder / "clips"
+    count, moments, source = asked.count, random.Random(asked.seed), folder / "clips"
     source.mkdir()
     box = Dataset.open(verify_files.FOLDER / "motions")
     for number in range(40):
@@ -78,10 +135,10 @@ def kill_writer(folder: Path, count: int, seed: int) -> dict[str, Any]:
     return {"kills": kills, "equal": equal, "holds": equal == kills}
 
 
-def flip_bits(folder: Path, count: int, seed: int) -> dict[str, Any]:
+def flip_bits(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
     """In every kind of file that a run and the box hold; a flip must give a fault, and without it there is none."""
-    moments, run = random.Random(seed), folder / "run"
-    _finish(loop_command(run))
+    count, moments, run = asked.count, random.Random(asked.seed), folder / "run"
+    _finish(loop_command(run, asked))
     box = Path(shutil.copytree(verify_files.FOLDER, folder / "box"))
     verify_files.FOLDER = box  # as if it were installed there
     kinds = {
@@ -124,9 +181,11 @@ def _is_noticed(whole: Path, file: Path) -> bool:
     return False
 
 
-def _kill(command: list[str], after: float) -> bool:
-    """Whether it was still running then."""
+def _kill(command: list[str], after: float, lock: Path | None = None) -> bool:
+    """Whether it was still running then; the time counts from when it holds the lock."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while lock is not None and process.poll() is None and not (lock.is_file() and lock.read_text() == str(process.pid)):
+        time.sleep(0.02)
     try:
         process.wait(after)
         return False
@@ -152,13 +211,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--preset", default="tiny", help="of the loop that is killed")
+    parser.add_argument("--scale", type=float, help="of the presets gpu and paper")
+    parser.add_argument("--iterations", type=int)
+    parser.add_argument("--device")
+    parser.add_argument("--processes", type=int, default=1, help="runs that are killed at the same time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="after which no run is begun that would not end before")
+    parser.add_argument("--result", type=Path, metavar="FILE", help="for the figures, written anew after every kill")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if asked.part == "kills":
-            told = kill_loop(folder, asked.count, asked.seed, asked.preset)
-        else:
-            told = {"writer": kill_writer, "bits": flip_bits}[asked.part](folder, asked.count, asked.seed)
+        told = {"kills": kill_loop, "writer": kill_writer, "bits": flip_bits}[asked.part](Path(name), asked)
+    write_result(asked.result, told)
     print(json.dumps({asked.part: told}))
     return 0 if told["holds"] else 1
 

@@ -7,6 +7,7 @@ TAKES.csv is a list of takes as for `parc dataset build`, best with one row. Two
 calls. Printed: files, their lines, changes of folder from one file to the next, calls from one file into another.
 """
 
+import inspect
 import itertools
 import sys
 import tempfile
@@ -32,7 +33,7 @@ class Walk:
         if event != "call":
             return
         file = frame.f_code.co_filename
-        if not file.startswith(str(ROOT)) or frame.f_code.co_name.startswith("<"):
+        if not file.startswith(str(ROOT)) or not frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # a module or the body of a class
             return
         self.files.setdefault(file)
         back = frame.f_back

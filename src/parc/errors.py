@@ -8,14 +8,23 @@ LONGEST = 2000
 """characters of a message; names out of a file may have millions"""
 
 
+def printable(text: str) -> str:
+    """A text out of a file as one line that a terminal only shows.
+
+    Signs that it would obey (escape sequences, line ends, marks that turn the direction of writing) and halves of characters
+    become their codes: `\\x1b`.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class ParcError(Exception):
     """Base of every error that is the input's fault, not the program's."""
 
     def __str__(self) -> str:
         """What a file says of itself may be long, and may hold signs that a terminal obeys."""
         text = super().__str__()
-        told = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-        return told if told.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in told)
+        told = "\n".join(map(printable, text[:LONGEST].split("\n")))
+        return told if len(text) <= LONGEST and len(told) <= LONGEST else f"{told[: LONGEST - 3]}..."
 
 
 class CharacterError(ParcError):

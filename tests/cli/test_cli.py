@@ -16,7 +16,6 @@ from safetensors.torch import save_file
 
 from parc.author.procedural_walk import stroll
 from parc.character import humanoid
-from parc.cli.base_command import use_threads
 from parc.cli.main import COMMANDS, main
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
@@ -24,6 +23,7 @@ from parc.dataset.convert.native_format import write_native
 from parc.errors import SettingsError
 from parc.models import shipped_generator
 from parc.path.terrain_path import TerrainPath
+from parc.run.choose_device import use_threads
 from parc.terrain.terrain import Terrain
 
 

@@ -26,7 +26,7 @@ from parc.record.record_clips import RecordSettings
 from parc.track.tracker_settings import TrackerSettings
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "MODEL_CARD.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "MODEL_CARD.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read(name: str, words: list[str]) -> Any:
@@ -102,7 +102,10 @@ def test_every_command_stands_in_a_group_and_has_examples_that_can_be_read() -> 
 def lines_of(page: Path) -> Iterator[tuple[str, bool]]:
     """Calls of parc in a page, and whether they stand on a line of their own and are whole."""
     text = page.read_text()
-    for line in re.findall(r"^ {4}(?:\.venv/bin/)?(parc [a-z].*)$", text, re.MULTILINE):
+    fenced = "".join(re.findall(r"^ *```(?:sh|bash|shell|console)\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL))
+    for line in re.findall(r"^ {4}(?:\.venv/bin/)?(parc [a-z].*)$", text, re.MULTILINE) + re.findall(
+        r"^ *(?:\$ )?(?:\.venv/bin/)?(parc [a-z].*)$", fenced, re.MULTILINE
+    ):
         yield line.split(" # ")[0].rstrip("\\"), "\\" not in line and "$" not in line
     for span in re.findall(r"`(parc [a-z][^`\n]*)`", text):
         yield span, False

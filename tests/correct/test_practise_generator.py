@@ -27,7 +27,7 @@ from parc.generate.training.training_step import StepSettings
 from parc.metrics.clip_batch import ClipBatch
 from parc.path.terrain_path import TerrainPath
 from parc.run.metrics_log import read_metrics
-from parc.terrain.procedural_terrain import RandomBoxes
+from parc.terrain.procedural_terrain import CrowdedBoxes, RandomBoxes
 from parc.terrain.terrain import Terrain
 
 LOW = RandomBoxes(size=(12, 12), boxes=1, height=(-0.03, 0.03))
@@ -38,7 +38,7 @@ TINY = PracticeSettings(
         step=StepSettings(batch=6, levels=2, own_start=0.5, statistics_windows=50, adam=AdamSettings(rate=1e-3)),
     ),
     rounds=1,
-    grounds=(LOW, replace(LOW, boxes=2)),
+    grounds=CrowdedBoxes(LOW, replace(LOW, boxes=2), None),
     units=1,
     synthesis=SynthesisSettings(
         terrains_per_unit=1,
@@ -116,7 +116,7 @@ def test_shares_of_the_training_and_wrong_settings() -> None:
     seconds = [settings.stage(k, given=k > 0).seconds for k in range(3)]
     assert seconds == pytest.approx([60, 20, 20])
     assert settings.stage(1, given=True).step.own_start == 0.0 < settings.stage(0, given=False).step.own_start
-    for wrong in ({"rounds": 0}, {"units": 0}, {"grounds": ()}, {"first_share": 1.0}, {"rate": -1.0}):
+    for wrong in ({"rounds": 0}, {"units": 0}, {"first_share": 1.0}, {"rate": -1.0}):
         with pytest.raises(SettingsError):
             replace(TINY, **wrong)
 

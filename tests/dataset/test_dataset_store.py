@@ -339,7 +339,10 @@ for _ in range(12):
     child = os.fork()
     if child == 0:
         write_for_ever()
-    time.sleep(rng.uniform(0.02, 0.3))
+    enough = os.fstat(1).st_size + rng.randint(0, 20)  # some clips later, however busy the machine is, and then at any moment
+    while os.fstat(1).st_size < enough and os.waitpid(child, os.WNOHANG)[0] == 0:
+        time.sleep(0.001)
+    time.sleep(rng.uniform(0.0, 0.05))
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer ended before it was killed"
     os.write(1, b"killed\\n")

@@ -24,7 +24,9 @@ def folder(tmp_path, make_clip):
 
 def test_import(folder, tmp_path, character):
     seen = []
-    report = import_folder(folder, tmp_path / "out", character, progress=lambda done, total: seen.append((done, total)))
+    report = import_folder(
+        folder, tmp_path / "out", character, on_progress=lambda done, total, note="": seen.append((done, total))
+    )
     assert report.imported == ["climb/high/take_3", "climb/take_3", "gap_jump_cmu_108_15"] and report.skipped == []
     assert set(report.failed) == {"broken.pkl", "wrong.pkl"}
     assert "frames has shape [1, 2], expected [*, 34]" in report.failed["wrong.pkl"]

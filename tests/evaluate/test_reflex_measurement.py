@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from parc.character import humanoid
-from parc.cli.main import main
+from parc.cli.evaluate_reflex_command import EvaluateReflex
+from parc.cli.main import called, main
+from parc.cli.read_options import read_options
 from parc.dataset import load_clip
 from parc.errors import SettingsError
 from parc.evaluate.cluster_jobs import CrossingJob
@@ -23,7 +25,7 @@ from parc.evaluate.reflex_measurement import CrossedGroup, CrossingTest, cross_g
 from parc.evaluate.terrain_sets import TestCase, set_case
 from parc.metrics.naturalness import naturalness_of
 from parc.path.terrain_path import TerrainPath
-from parc.plan import Models, PlainSettings, TraverseSettings
+from parc.plan import Models, PlainSettings, SearchSettings, TraverseSettings
 from parc.plan.reflex import ReflexSettings
 from parc.terrain import Terrain
 
@@ -215,6 +217,17 @@ def test_the_command_writes_its_table_and_goes_on(words: list[str], tmp_path: Pa
     assert json.loads(second.out.splitlines()[-1]) == printed
     assert main(words) == 0
     assert "by climb" in capsys.readouterr().out
+
+
+def test_every_setting_of_a_way_to_cross_is_an_option() -> None:
+    command = called("evaluate reflex")
+    given = "-o x --every 5 9 --push 1 --reflex.windows 4 --disturbance.push-gap 2 --methods reflex search --search.candidates 20"
+    read = read_options(command.load(), given.split(), command.call, command.options)
+    assert isinstance(read, EvaluateReflex)
+    *reflexes, search = read.tests()
+    assert [(row.reflex.every, row.disturbance.push) for row in reflexes] == [(5, 0), (5, 1), (9, 0), (9, 1)]
+    assert {(row.reflex.windows, row.disturbance.push_gap) for row in reflexes} == {(4, 2)}
+    assert search.search == TraverseSettings(method=SearchSettings(candidates=20)) and search.disturbance == Disturbance()
 
 
 def test_a_run_on_the_test_set_is_written_down(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

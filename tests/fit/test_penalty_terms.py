@@ -9,7 +9,7 @@ from parc.character import Character, forward_kinematics
 from parc.character.self_distance import self_depth
 from parc.dataset.clip import Clip
 from parc.fit import penalty_terms
-from parc.fit.watched_depth import SelfDepth, TerrainDepth, TightFrames
+from parc.fit.watched_depth import SelfDepth, SelfDepthByPair, TerrainDepth
 from parc.metrics.clip_batch import ClipBatch
 
 
@@ -67,5 +67,5 @@ def test_watched_depths_are_those_of_all_points(character: Character, walk: Clip
     torch.testing.assert_close(found, sunk.depth.sum((1, 2)) / valid.sum(1), atol=1e-5, rtol=1e-3)
     margin = 0.05
     expected = (self_depth(character, low) + margin).clamp_min(0).sum((1, 2)) / valid.sum(1)
-    torch.testing.assert_close(TightFrames(character, valid, 0.3, 5, 1e-9, margin)(low), expected, atol=1e-5, rtol=1e-3)
+    torch.testing.assert_close(SelfDepthByPair(character, valid, 0.3, 5, 1e-9, margin)(low), expected, atol=1e-5, rtol=1e-3)
     assert float(SelfDepth(character, valid, 0.3, 5, 1e-9, margin)(low)) >= float(expected) - 1e-5 > 0

@@ -216,7 +216,7 @@ def test_a_take_of_days_is_refused_before_it_is_unfolded(walk: Clip, tmp_path: P
 def test_a_message_is_short_and_says_nothing_to_the_terminal() -> None:
     told = str(FormatError("x" * 10**6 + "\x1b]0;title\x07"))
     assert len(told) == 2000 and told.endswith("...")
-    assert str(FormatError("a \x1b[2J b\0 größer")) == "a ?[2J b? größer"
+    assert str(FormatError("a \x1b[2J b\0 größer")) == r"a \x1b[2J b\x00 größer"
 
 
 def test_a_run_or_a_shard_that_is_no_plain_file(walk: Clip, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ reads that. Functions that remember what they made on a device are such caches, 
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,15 +15,16 @@ from parc.character import humanoid, joint_coordinates, kinematics, mirror_pose,
 from parc.motion import mujoco_qpos
 from parc.terrain import heightmap
 
-SRC = Path(__file__).parents[2] / "src" / "parc"
+from .conftest import SRC, tree_of
+
 CPU = torch.device("cpu")
 
 
-def forgetful(source: str) -> list[str]:
+def forgetful(source: ast.Module) -> list[str]:
     """Functions of a device whose cache is bounded."""
     return [
         node.name
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(source)
         if isinstance(node, ast.FunctionDef) and "device" in {a.arg for a in [*node.args.args, *node.args.kwonlyargs]}
         for decorator in map(ast.unparse, node.decorator_list)
         if "lru_cache" in decorator and "maxsize=None" not in decorator
@@ -32,15 +32,16 @@ def forgetful(source: str) -> list[str]:
 
 
 def test_caches_of_device_tensors_forget_nothing() -> None:
-    found = [f"{file.relative_to(SRC)}: {name}" for file in sorted(SRC.rglob("*.py")) for name in forgetful(file.read_text())]
+    found = [f"{file.relative_to(SRC)}: {name}" for file in sorted(SRC.rglob("*.py")) for name in forgetful(tree_of(file))]
     assert not found, found
 
 
 def test_a_forgetful_cache_is_told_from_others() -> None:
     head = "def table(character, device): ..."
-    assert forgetful(f"@lru_cache(maxsize=64)\n{head}") == forgetful(f"@functools.lru_cache\n{head}") == ["table"]
-    assert forgetful(f"@cache\n{head}") == forgetful(f"@lru_cache(maxsize=None)\n{head}") == []
-    assert forgetful("@lru_cache(maxsize=64)\ndef names(character): ...") == []
+    for line in ("@lru_cache(maxsize=64)", "@functools.lru_cache"):
+        assert forgetful(ast.parse(f"{line}\n{head}")) == ["table"]
+    for kept in (f"@cache\n{head}", f"@lru_cache(maxsize=None)\n{head}", "@lru_cache(maxsize=64)\ndef names(character): ..."):
+        assert forgetful(ast.parse(kept)) == []
 
 
 @pytest.mark.parametrize(

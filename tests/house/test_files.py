@@ -66,6 +66,15 @@ def test_the_places_in_the_table_of_the_paper_are_there() -> None:
     assert not wrong_places(text), wrong_places(text)
 
 
+def test_the_places_on_the_map_are_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text().replace("`tests/house/test_imports.py`", "")
+    assert len(PLACE.findall(text)) > 80
+    assert not wrong_places(text), wrong_places(text)
+    rooms = re.findall(r"`([\w/]+/)`", text) + re.findall(r"^  (\w+/) ", text, re.MULTILINE)
+    roots = (ROOT / "src" / "parc", ROOT, ROOT / "tests")
+    assert len(rooms) > 30 and not [room for room in rooms if not any((root / room).is_dir() for root in roots)], rooms
+
+
 def test_a_place_that_is_not_there_is_found() -> None:
     text = "`loop/nowhere.py` `Loop`, `loop/loop_plan.py` `IterationPlan.paper`, `LoopSettings.unheard`, "
     text += "`loop/admission_rules.py` `judge_clips`"

@@ -3,11 +3,12 @@
 import ast
 from pathlib import Path
 
-SRC = Path(__file__).parents[2] / "src" / "parc"
+from .conftest import SRC, tree_of
+
 ROAD = [
     "errors", "run", "models", "character", "motion", "terrain", "path", "dataset", "metrics", "quality", "fit", "mocap", "rig",
     "vary", "author", "generate", "correct", "physics", "track", "record", "plan", "loop", "evaluate", "reflex",
-    "render", "report", "web", "studio", "cli",
+    "render", "report", "web", "api", "studio", "cli",
 ]  # fmt: skip
 
 
@@ -17,7 +18,7 @@ def stage_of(file: Path) -> str:
 
 def imported_stages(file: Path) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             names |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

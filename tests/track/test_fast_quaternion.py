@@ -14,7 +14,6 @@ def test_the_constant_tensors_say_what_the_rotation_module_says() -> None:
     a, b = q[:, 0], q[:, 1]
     torch.testing.assert_close(algebra.difference(a, b), rotation.difference(a, b), atol=1e-6, rtol=0)
     torch.testing.assert_close(algebra.matrix(a), rotation.to_matrix(a), atol=1e-6, rtol=0)
-    torch.testing.assert_close(algebra.sixd(a), rotation.to_sixd(a), atol=1e-6, rtol=0)
 
 
 def test_angle_between_is_the_angle_of_the_difference_and_ignores_the_sign() -> None:

@@ -12,7 +12,8 @@ from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.errors import DatasetError, SettingsError
 from parc.mocap.subject.landmark_fit import FitSettings
 from parc.mocap.terrain.refine_on_terrain import RefineSettings
-from parc.vary.dataset_variations import Progress, VarySetSettings, vary_dataset
+from parc.run.on_progress import OnProgress
+from parc.vary.dataset_variations import VarySetSettings, vary_dataset
 from parc.vary.variation_ranges import VariationRanges
 from parc.vary.vary_clips import VarySettings
 
@@ -54,14 +55,14 @@ def test_a_run_killed_between_two_batches_goes_on_with_the_next(character: Chara
     with DatasetWriter(tmp_path / "source", character) as writer:
         short = step_walk.motion.slice(0, 24)
         writer.append([replace(step_walk, name=name, motion=short) for name in ("a", "b")])
-    seen: list[int] = []
+    seen: list[float] = []
 
-    def stops(done: int, count: int) -> None:
+    def stops(done: float, total: float, note: str = "") -> None:
         seen.append(done)
         if len(seen) == 1:
             raise KeyboardInterrupt
 
-    def run(out: str, on_progress: Progress | None = None) -> list[tuple[str, str, str]]:
+    def run(out: str, on_progress: OnProgress | None = None) -> list[tuple[str, str, str]]:
         report = vary_dataset(
             tmp_path / "source", tmp_path / out, character, 1, 7, replace(FEW, at_once=1), on_progress=on_progress
         )

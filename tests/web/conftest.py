@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 
@@ -17,32 +18,45 @@ class Visitor:
 
     def __init__(self, tab, url: str, query: str = "") -> None:
         self.tab, self.url = tab, url
+        self.frame = tab
+        """where the page is: the tab, or a frame in it at `corner`, pixels"""
+        self.corner = np.zeros(2)
         self.errors: list[str] = []
-        self.foreign: list[str] = []
+        self.requests: list[str] = []
         tab.on("pageerror", lambda error: self.errors.append(str(error)))
         tab.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
-        tab.context.on("request", self._note)
+        tab.context.on("request", lambda request: self.requests.append(request.url))
         tab.set_default_timeout(60_000)
         tab.goto(url + query)
 
-    def _note(self, request) -> None:
-        parts = urlsplit(request.url)
-        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}/" != self.url:
-            self.foreign.append(request.url)
+    @property
+    def foreign(self) -> list[str]:
+        """Requests to other places than the page's own folder."""
+        return [url for url in self.requests if urlsplit(url).scheme not in ("data", "blob") and not url.startswith(self.url)]
 
     def wait_until_there(self) -> "Visitor":
-        self.tab.wait_for_function("() => window.parc?.state || !document.querySelector('#failure').hidden", timeout=120_000)
+        self.wait("window.parc?.state || !document.querySelector('#failure').hidden")
         assert self.failure == ""
         return self
 
     @property
     def failure(self) -> str:
         """What the page says instead of working."""
-        box = self.tab.locator("#failure")
+        box = self.frame.locator("#failure")
         return box.inner_text().removeprefix("parc").strip() if box.is_visible() else ""
 
     def ask(self, script: str, argument: object = None):
-        return self.tab.evaluate(f"(it) => {script}", argument)
+        return self.frame.evaluate(f"(it) => {script}", argument)
+
+    def wait(self, condition: str, argument: object = None) -> None:
+        """Until a condition of the page holds."""
+        self.frame.wait_for_function(f"(it) => {condition}", arg=argument, timeout=120_000)
+
+    def close(self) -> None:
+        """Nothing went wrong meanwhile, and nothing left the folder."""
+        assert not self.errors, self.errors
+        assert not self.foreign, self.foreign
+        self.tab.context.close()
 
     def run(self, steps: int, until: bool = False) -> dict:
         """Control steps at once; with `until` no further than a fall or an arrival."""
@@ -53,14 +67,20 @@ class Visitor:
         told = {"rows": rows, "columns": columns, "heights": heights.flatten().tolist(), "start": start, "seed": seed}
         self.ask("parc.setGround(it)", told | {"heading": heading})
 
+    def screen(self, x: float, y: float) -> np.ndarray:
+        """Where a place of the ground is in the tab, pixels, with the camera where it comes to rest."""
+        script = "parc.page.view.draw(10); done(parc.screen(it[0], it[1]));"
+        return self.corner + self.ask(f"new Promise((done) => requestAnimationFrame(() => {{ {script} }}))", [x, y])
+
     def click_ground(self, x: float, y: float) -> None:
-        """With the mouse, where the place is on the screen."""
-        self.tab.wait_for_timeout(300)
-        self.tab.mouse.click(*self.ask("parc.screen(it[0], it[1])", [x, y]))
-        self.tab.wait_for_timeout(200)
+        """With the mouse; the way to there is shown."""
+        self.tab.mouse.click(*self.screen(x, y))
+        self.wait("parc.page.view.goal.visible")
 
     def press(self, name: str) -> None:
-        self.tab.get_by_role("button", name=name, exact=True).or_(self.tab.get_by_role("radio", name=name, exact=True)).click()
+        self.frame.get_by_role("button", name=name, exact=True).or_(
+            self.frame.get_by_role("radio", name=name, exact=True)
+        ).click()
 
 
 @pytest.fixture(scope="session")
@@ -117,9 +137,14 @@ def open_page(browser, site: Path, serve: Callable[[Path], str]) -> Iterator[Cal
     url, contexts = serve(site), []
 
     def visit(
-        query: str = "?ground=flat&seed=1&paused=1", size: tuple[int, int] = (720, 480), script: str = "", at: str = url
+        query: str = "?ground=flat&seed=1&paused=1",
+        size: tuple[int, int] = (720, 480),
+        script: str = "",
+        at: str = url,
+        touch: bool = False,
     ) -> Visitor:
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)
+        viewport = {"width": size[0], "height": size[1]}
+        context = browser.new_context(viewport=viewport, accept_downloads=True, has_touch=touch, is_mobile=touch)
         contexts.append(context)
         if script:
             context.add_init_script(script)

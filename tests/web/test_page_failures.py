@@ -1,14 +1,12 @@
 """What cannot work is one sentence: in the page, and in `parc web`."""
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from parc.cli.main import main
 from parc.errors import ParcError, SettingsError
 from parc.web.build_page import bundle, check_folder
 from parc.web.page_server import PageServer
@@ -47,12 +45,13 @@ def test_a_browser_that_cannot_is_told_so(open_page: Callable, script: str, word
     assert words in visitor.failure and visitor.failure.endswith(".") and "\n" not in visitor.failure
 
 
-def test_without_npm_the_command_says_so(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "parc", "web", "-o", str(tmp_path / "site")],
-        env=os.environ | {"PATH": ""}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2 and "npm" in done.stderr and done.stderr.strip().count("\n") == 0, done.stderr
+def test_without_npm_the_command_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert main(["web", "-o", str(tmp_path / "site")]) == 2
+    told = capsys.readouterr().err.strip()
+    assert "npm" in told and "\n" not in told, told
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 import json
 import struct
-from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -61,15 +59,15 @@ def test_a_brushed_wall_is_climbed_or_walked_around(visitor) -> None:
     """Drawn with the mouse, held where it starts until it stands high, then across."""
     visitor.ground(flat(), (7, 10))
     visitor.press("Raise")
-    visitor.tab.wait_for_timeout(300)
-    ends = [visitor.ask("parc.screen(it[0], it[1])", centre(cell)) for cell in ((12, 8), (12, 12))]
+    ends = [visitor.screen(*centre(cell)) for cell in ((12, 8), (12, 12))]
     visitor.tab.mouse.move(*ends[0])
     visitor.tab.mouse.down()
     for share in np.linspace(0, 1, 12):
-        visitor.tab.mouse.move(*(np.array(ends[0]) + share * (np.array(ends[1]) - ends[0])))
-        visitor.tab.wait_for_timeout(150)
+        visitor.tab.mouse.move(*(ends[0] + share * (ends[1] - ends[0])))
+        visitor.tab.wait_for_timeout(60)
+    visitor.wait("parc.heights().filter((height) => height > 0.1).length >= 4 && Math.max(...parc.heights()) > 0.25")
     visitor.tab.mouse.up()
-    visitor.tab.wait_for_timeout(200)
+    visitor.tab.wait_for_timeout(100)  # until the worker has been told
     heights = np.reshape(visitor.ask("parc.heights()"), (SIZE, SIZE))
     assert heights.max() > 0.25 and (heights > 0.1).sum() >= 4
     visitor.press("Go")
@@ -104,25 +102,11 @@ def test_keys_drive(visitor) -> None:
     visitor.tab.locator("#view").focus()
     ahead = np.array(visitor.ask("parc.page.view.ahead"))
     visitor.tab.keyboard.down("w")
-    visitor.tab.wait_for_timeout(300)
+    visitor.wait("parc.page.controls.driven")
     result = visitor.run(75)
     visitor.tab.keyboard.up("w")
     moved = np.array(result["state"]["qpos"][:2]) - centre(MIDDLE)
     assert moved @ ahead > 0.5, moved
-
-
-def test_a_shared_link_gives_the_same_ground(visitor, open_page: Callable) -> None:
-    visitor.press("Walks")
-    visitor.tab.wait_for_timeout(200)
-    visitor.ask("parc.page.terrain.set(3, 4, 1.234)")
-    link = visitor.ask("parc.page.share()")
-    other = open_page("?paused=1#" + urlsplit(link).fragment).wait_until_there()
-    assert other.ask("parc.heights()") == visitor.ask("parc.heights()")
-    assert other.ask("[parc.page.ground.seed, parc.page.ground.start]") == visitor.ask(
-        "[parc.page.ground.seed, parc.page.ground.start]"
-    )
-    assert np.reshape(other.ask("parc.heights()"), (32, 32))[3, 4] == pytest.approx(1.234, abs=1e-6)
-    assert not other.errors
 
 
 def test_what_happened_is_saved_as_glb(visitor, tmp_path: Path) -> None:
@@ -155,22 +139,18 @@ def test_what_happened_is_saved_as_glb(visitor, tmp_path: Path) -> None:
     assert {"ground", "mannequin"} <= {name.split(".")[0] for name in scene.geometry}
 
 
-def test_on_a_phone_nothing_is_cut_off(open_page: Callable) -> None:
-    visitor = open_page("?ground=boxes&seed=3&theme=light&paused=1", size=(390, 780)).wait_until_there()
-    assert visitor.ask("document.documentElement.scrollWidth") == 390
-    visitor.tab.locator("#fold").click()
-    for name in ("Go", "Push", "Platforms", "Save GLB"):
-        box = visitor.tab.locator("#panel button", has_text=name).first.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 32
-    assert visitor.ask("document.documentElement.dataset.theme") == "light"
-    assert not visitor.errors
-
-
 def test_licences_of_what_is_bundled_are_in_the_page(visitor) -> None:
     visitor.press("Licences")
     text = visitor.tab.locator("#licence-list").inner_text()
-    for name in ("@mujoco/mujoco 3.14.0", "onnxruntime-web", "three", "parc"):
+    for name in (
+        "@mujoco/mujoco 3.14.0",
+        "Qhull, in @mujoco/mujoco",
+        "onnxruntime-web",
+        "Protocol Buffers, in onnx",
+        "three",
+        "parc",
+    ):
         assert name in text
-    visitor.tab.locator("#licence-list summary", has_text="mujoco").click()
+    visitor.tab.locator("#licence-list summary", has_text="@mujoco/mujoco 3.14.0").first.click()
     assert "Apache License" in visitor.tab.locator("#licence-list details[open] pre").inner_text()
     visitor.tab.keyboard.press("Escape")

@@ -25,7 +25,7 @@ from parc.fit.contact_mechanics import Effort, MechanicsSettings
 from parc.fit.held_parts import SIDES, part_bodies, part_points
 from parc.fit.penalty_terms import bone_directions, frame_mean, held_apart, second_difference
 from parc.fit.unknowns import Unknowns, pad
-from parc.fit.watched_depth import TerrainDepth, TightFrames
+from parc.fit.watched_depth import SelfDepthByPair, TerrainDepth
 from parc.mocap.subject.human_anatomy import Anatomy
 from parc.motion.motion import Motion
 
@@ -132,7 +132,7 @@ class Solve:
         margin[list(character.key_bodies)] = 0.0
         margin[[anatomy.body[f"{side}_elbow"] for side in SIDES]] = FOREARM
         self.ground = TerrainDepth(character, [d.script.terrain for d in drafts], self.valid, NEAR, RENEW, SOFT, margin)
-        self.inside = TightFrames(character, self.valid, SELF_NEAR, SELF_RENEW, SOFT, SELF_MARGIN)
+        self.inside = SelfDepthByPair(character, self.valid, SELF_NEAR, SELF_RENEW, SOFT, SELF_MARGIN)
 
         # what the drafts look like
         self.feet = torch.tensor(character.feet, device=device)

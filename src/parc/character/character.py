@@ -27,6 +27,17 @@ def _plain(v: Vector) -> list[float]:
 
 
 @dataclass(frozen=True)
+class Motor:
+    """See `Joint` for the units and meanings."""
+
+    stiffness: float
+    damping: float
+    armature: float
+    torque_limit: float
+    weight: float
+
+
+@dataclass(frozen=True)
 class Joint:
     """How a body turns against its parent, and the motor that turns it."""
 

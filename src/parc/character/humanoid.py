@@ -4,32 +4,21 @@ The right side is written down; the left is its reflection in y = 0, so the two 
 """
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 from parc.character.body_shape import Box, Capsule, Shape, Sphere
-from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
+from parc.character.character import BALL_AXES, Body, Character, Joint, Motor, Vector
+
+_ABDOMEN = Motor(1000, 100, 0.02, 200, 1.0)
+_NECK = Motor(100, 10, 0.01, 50, 0.6)
+_SHOULDER = Motor(400, 40, 0.02, 100, 0.6)
+_ELBOW = Motor(300, 30, 0.01, 70, 0.4)
+_HIP = Motor(500, 50, 0.02, 200, 1.0)
+_KNEE = Motor(500, 50, 0.02, 150, 0.6)
+_ANKLE = Motor(400, 40, 0.01, 90, 0.4)
 
 
-@dataclass(frozen=True)
-class _Motor:
-    stiffness: float
-    damping: float
-    armature: float
-    torque_limit: float
-    weight: float
-
-
-_ABDOMEN = _Motor(1000, 100, 0.02, 200, 1.0)
-_NECK = _Motor(100, 10, 0.01, 50, 0.6)
-_SHOULDER = _Motor(400, 40, 0.02, 100, 0.6)
-_ELBOW = _Motor(300, 30, 0.01, 70, 0.4)
-_HIP = _Motor(500, 50, 0.02, 200, 1.0)
-_KNEE = _Motor(500, 50, 0.02, 150, 0.6)
-_ANKLE = _Motor(400, 40, 0.01, 90, 0.4)
-
-
-def _joint(axes: tuple[Vector, ...], degrees: tuple[tuple[float, float], ...], motor: _Motor) -> Joint:
+def _joint(axes: tuple[Vector, ...], degrees: tuple[tuple[float, float], ...], motor: Motor) -> Joint:
     return Joint(
         axes=axes,
         lower=tuple(math.radians(lo) for lo, _ in degrees),

@@ -15,10 +15,10 @@ height of the root over the lowest point at rest,
 which gives 440 N m / rad for the hip of that humanoid (the paper's is 500), 255 for its ankle (400), 550 for its waist (1000).
 """
 
-from dataclasses import dataclass
-
 import mujoco
 import numpy as np
+
+from parc.character.character import Motor
 
 _GRAVITY = 9.81
 _DAMPING_RATIO = 0.1
@@ -27,17 +27,6 @@ _LIMIT_RATIO = 0.3
 """torque limit / kp, rad"""
 _ARMATURE_RATIO = 4e-5
 """armature / kp, s2"""
-
-
-@dataclass(frozen=True)
-class Motor:
-    """See `Joint` for the units; `weight` is the joint's in the tracker's pose reward."""
-
-    stiffness: float
-    damping: float
-    armature: float
-    torque_limit: float
-    weight: float
 
 
 def read_motor(model: mujoco.MjModel, joints: list[int], subtree_mass: float, total_mass: float, height: float) -> Motor:

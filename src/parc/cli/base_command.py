@@ -11,7 +11,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from parc.errors import printable
+
+if TYPE_CHECKING:
+    from parc.run.on_progress import OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +44,10 @@ class Command(ABC):
         """Fields whose default is another with this `--preset` and `--device`."""
         return {}
 
+    def with_named(self, places: frozenset[str]) -> Self:
+        """The command, told which options were typed, by the fields that lead to them, as settings.ppo.gamma."""
+        return self
+
     @abstractmethod
     def run(self) -> dict[str, Any]:
         """Do the work; the result as plain data."""
@@ -57,21 +66,23 @@ class Command(ABC):
         return choose_device(self.device)
 
 
-def use_threads(count: int) -> None:
-    """No more threads than `count` for the networks, as for the CPU engine; 0: as many as there are cores."""
-    import torch
-
-    from parc.errors import SettingsError
-
-    if count < 0:
-        raise SettingsError(f"{count} threads were asked for, expected 0 (all cores) or more")
-    if count:
-        torch.set_num_threads(count)
-
-
 def log_to_stderr() -> None:
     """Show the messages of a long job, with the time of each."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PlainFormatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+class _PlainFormatter(logging.Formatter):
+    """Messages may name clips."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).split("\n")))
+
+
+def tell(what: str) -> None:
+    """A line on stderr now."""
+    print(printable(what), file=sys.stderr, flush=True)
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -91,10 +102,16 @@ def progress(total: int | None, what: str, unit: str = "") -> Any:
     return tqdm(total=total, desc=what, unit=unit, file=sys.stderr)
 
 
-def advance(bar: Any, done: int, total: int) -> None:
-    """Set a progress bar to `done` of `total`."""
-    bar.total = total
-    bar.update(done - bar.n)
+def shown(bar: Any) -> "OnProgress":
+    """Tell a progress bar what long work reports."""
+
+    def tell(done: float, total: float, note: str = "") -> None:
+        bar.total = round(total)
+        if note:
+            bar.set_postfix_str(note, refresh=False)
+        bar.update(max(0, round(done) - bar.n))
+
+    return tell
 
 
 def new_names(names: Sequence[str], there: Container[str], resume: bool, otherwise: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import Command, advance, progress
+from parc.cli.base_command import Command, progress, shown
 from parc.dataset import Dataset, card_markdown, data_card
 from parc.errors import DatasetError
 from parc.mocap import BuildSettings, build_dataset, load_naming
@@ -37,9 +37,7 @@ class Build(Command):
         """Build."""
         naming = load_naming(self.names) if self.names else None
         with progress(None, "building") as bar:
-            report = build_dataset(
-                self.shortlist, self.out, humanoid(), self.settings, lambda done, rows, _: advance(bar, done, rows), naming
-            )
+            report = build_dataset(self.shortlist, self.out, humanoid(), self.settings, shown(bar), naming)
         card = self.out / "card.md"
         write_bytes_atomically(card, card_markdown(data_card(Dataset.open(self.out))).encode())
         if not report.named("kept"):
@@ -101,7 +99,7 @@ class Vary(Command):
         with progress(None, "varying") as bar:
             report = vary_dataset(
                 self.dataset, self.out, humanoid(), self.count, self.seed, self.settings, self.torch_device, self.skill,
-                lambda done, items: advance(bar, done, items), self.only,
+                shown(bar), self.only,
             )  # fmt: skip
         refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}
         kept = len(report.named("kept"))

@@ -1,7 +1,7 @@
 """One or two calls of every command that its help ends with; `tests/cli/test_help.py` parses each."""
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
-    "demo": ("parc demo", "parc demo -o out/look --seed 3"),
+    "demo": ("parc demo", "parc demo -o out/look --seed 10"),
     "studio": ("parc studio walk.motion", "parc studio --dataset mydata --terrain boxes.terrain --no-browser"),
     "live": ("parc live --terrains 5 --json", "parc live --pilot.planner.candidates 6 -o out/runs"),
     "web": ("parc web -o site", "parc web -o site --serve --no-open"),

@@ -26,7 +26,7 @@ GROUPS = {
 }
 
 COMMANDS = {
-    "demo": Row("start", "demo_command", "Demo", "terrain, path, walk and a report with pictures, in a minute"),
+    "demo": Row("start", "demo_command", "Demo", "the models in the box cross random boxes; a page replays it"),
     "studio": Row("start", "studio_command", "OpenStudio", "see, edit and make motions in the browser"),
     "live": Row("start", "live_command", "Live", "drive a simulated character that plans as it goes, and measure it"),
     "web": Row("start", "web_command", "BuildWeb", "a folder with a page: shape the ground, click a goal, no server needed"),
@@ -89,7 +89,7 @@ OLD_COMMANDS = {
     "logs": "`parc status RUN --tensorboard FOLDER` or --wandb PROJECT",
     "strips": "`parc picture CLIPS -o PAGE.html`",
 }
-"""what has another name since 0.1.0"""
+"""what has another name since 0.3.0"""
 
 OLD_OPTIONS = {
     ("", "--policy"): "--tracker",
@@ -116,4 +116,4 @@ OLD_OPTIONS = {
     ("live", "--period"): "--pilot.period",
     ("dataset", "--iterations"): "--solve.iterations or --vary.refine.fit.iterations",
 }
-"""(first word of a command or "" for any, option): its name since 0.1.0; names that only moved into a group need no row"""
+"""(first word of a command or "" for any, option): its name since 0.3.0; names that only moved into a group need no row"""

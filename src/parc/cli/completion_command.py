@@ -48,7 +48,7 @@ class Completion(Command):
 
     def show(self, result: dict[str, Any]) -> None:
         """The script and nothing else."""
-        print(result["script"])
+        print(_SCRIPTS[self.shell])
 
 
 def possible_words(words: Sequence[str]) -> list[str]:

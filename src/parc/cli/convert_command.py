@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import Command, advance, number, progress
+from parc.cli.base_command import Command, number, progress, shown
 from parc.dataset import Provenance, load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.dataset.convert import check_writable
@@ -108,12 +108,20 @@ class Convert(Command):
         take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming, animation=self.animation))
         provenance = Provenance(source=self.source.name)
         with progress(100, "retargeting", "%") as bar:
+            tell = shown(bar)
 
-            def tell(part: str, share: float) -> None:
-                bar.set_postfix_str(part)
-                advance(bar, round(100 * share), 100)
+            def on_part(part: str, share: float) -> None:
+                tell(100 * share, 100, part)
 
-            made = make_clip(take.landmarks, humanoid(), self.hands, None, provenance, device=self.torch_device, on_part=tell)
+            made = make_clip(
+                take.landmarks,
+                humanoid(),
+                self.hands,
+                None,
+                provenance,
+                device=self.torch_device,
+                on_part=on_part,
+            )
         quality = {key: value for key, value in made.quality.named.items() if key not in ("seconds", "conflict")}
         return made.clip, {"warnings": list(take.warnings), "faults": list(made.quality.faults()), "quality": quality}
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import Command, advance, progress
+from parc.cli.base_command import Command, progress, shown
 from parc.dataset import Dataset, card_markdown, data_card, import_folder, merge, save_clip
 from parc.errors import DatasetError, SettingsError
 from parc.report.dataset_page import write_dataset_page
@@ -27,9 +27,7 @@ class Import(Command):
 
     def run(self) -> dict[str, Any]:
         with progress(None, "importing") as bar:
-            report = import_folder(
-                self.folder, self.out, humanoid(), workers=self.workers, progress=lambda done, of: advance(bar, done, of)
-            )
+            report = import_folder(self.folder, self.out, humanoid(), workers=self.workers, on_progress=shown(bar))
         dataset = Dataset.open(self.out)
         return {
             "out": str(self.out),
@@ -123,7 +121,7 @@ class ShowDataset(Command):
         if not len(dataset):
             raise DatasetError(f"{self.dataset} has no clips to draw")
         with progress(len(dataset), "drawing") as bar:
-            write_dataset_page(dataset, humanoid(), page, self.megabytes, lambda done, _: advance(bar, done, len(dataset)))
+            write_dataset_page(dataset, humanoid(), page, self.megabytes, shown(bar))
 
     def show(self, result: dict[str, Any]) -> None:
         """The list, or the card, and where files are."""

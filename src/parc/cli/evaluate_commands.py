@@ -1,7 +1,6 @@
 """`parc evaluate` and its parts: the paper's tables on a set of terrains."""
 
 import os
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.character import Character, humanoid
-from parc.cli.base_command import use_threads
+from parc.cli.base_command import tell
 from parc.cli.set_options import SetOptions
 from parc.correct.select_candidates import SelectSettings
 from parc.dataset.clip_reading import read_clips
 from parc.errors import DatasetError, SettingsError
 from parc.evaluate.evaluation_job import EvaluationSettings, Evaluator, check_models, dataset_figures, describe
+from parc.evaluate.evaluation_result import EvaluationResult
 from parc.evaluate.generator_measurement import GeneratorTest
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest, find_contenders
 from parc.evaluate.terrain_families import Family
@@ -23,6 +23,7 @@ from parc.evaluate.terrain_sets import set_title
 from parc.evaluate.tracker_measurement import TrackerTest
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.report.evaluation_page import write_evaluation
+from parc.run.choose_device import use_threads
 from parc.run.work_items import workers_at
 
 _COLUMNS = ("fwd", "tpl", "tcl", "hjf_paper", "hjf_code", "goal", "foot_skate", "foot_f1", "floating", "pen_mm", "seam_jerk")
@@ -120,21 +121,23 @@ class Evaluate(_Evaluation):
 
     def _evaluate(self, models: "ModelsUnderTest", evaluator: "Evaluator", out: Path, character: "Character") -> dict[str, Any]:
         data, source = _clips(self.dataset, character), self.dataset
-        result = describe(models, evaluator)
-        result["generators"] = [evaluator.generator_row(c) for c in models.generators]
-        result["trackers"] = [evaluator.tracker_row(c) for c in models.trackers if c.generator is not None]
+        generators = [evaluator.generator_row(c) for c in models.generators]
+        trackers = [evaluator.tracker_row(c) for c in models.trackers if c.generator is not None]
+        on_dataset = likeness = None
         if source is not None:
-            result["on_dataset"] = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in models.trackers]}
+            on_dataset = {"clips": len(data), "rows": [evaluator.dataset_row(c, source, data) for c in models.trackers]}
         if source is None and models.start is not None:
             data, source = _clips(models.start, character), models.start
         if source is not None:
             rows = [evaluator.likeness_row(c, source, data) for c in models.generators]
-            result["likeness"] = {"data": source.name, "clips": len(data), "rows": rows}
-        if self.blending:
-            result["blending"] = {"label": models.final.label, "rows": evaluator.blending_rows(models.final)}
-        result["datasets"] = dataset_figures(models, character)
+            likeness = {"data": source.name, "clips": len(data), "rows": rows}
+        blending = {"label": models.final.label, "rows": evaluator.blending_rows(models.final)} if self.blending else None
+        result = EvaluationResult(
+            **vars(describe(models, evaluator)), generators=generators, trackers=trackers, on_dataset=on_dataset,
+            likeness=likeness, blending=blending, datasets=dataset_figures(models, character),
+        )  # fmt: skip
         page = write_evaluation(out, result, models, evaluator, character)
-        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result)}
+        return {"report": str(page), "numbers": str(out / "evaluation.json"), **_printed(result.tables())}
 
     def show(self, result: dict[str, Any]) -> None:
         print(_set_line(result))
@@ -227,7 +230,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _tell(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+    tell(f"{time.strftime('%H:%M:%S')} {what}")
 
 
 def _clips(source: Path | None, character: "Character") -> list:

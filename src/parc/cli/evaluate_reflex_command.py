@@ -1,18 +1,30 @@
 """`parc evaluate reflex`: the share of a set's terrains that is crossed without rehearsal, and what it takes to prevent it."""
 
-import sys
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import number, use_threads
+from parc.character import humanoid
+from parc.cli.base_command import number, tell
 from parc.cli.set_options import SetOptions
-
-if TYPE_CHECKING:
-    from parc.evaluate.crossing_evaluation import CrossingEvaluator
-    from parc.evaluate.reflex_measurement import CrossingTest
+from parc.dataset.convert.clip_files import save_clip
+from parc.errors import SettingsError
+from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
+from parc.evaluate.disturbances import Disturbance
+from parc.evaluate.reflex_measurement import CrossingTest
+from parc.evaluate.terrain_sets import set_title
+from parc.evaluate.traverse_measurement import traverse_case
+from parc.models import shipped_generator, shipped_tracker
+from parc.plan import Models, PlainSettings, RouteSettings, SearchSettings, TraverseSettings
+from parc.plan.reflex import ReflexSettings
+from parc.run.atomic_files import write_bytes_atomically
+from parc.run.choose_device import use_threads
+from parc.run.dataclass_json import tidy
+from parc.run.hashing import hash_file
+from parc.run.work_items import workers_at
 
 _COLUMNS = ("runs", "success", "success_error", "falls_per_second", "stuck", "seconds_to_goal", "speed", "walk_r", "human_n")
 _OUTCOMES = ("arrived_runs", "fallen_runs", "stuck_runs", "late_runs", "lost_runs")
@@ -34,8 +46,8 @@ class EvaluateReflex(SetOptions):
     """of each family"""
     runs: int = 1
     """on each terrain"""
-    every: tuple[int, ...] = (5,)
-    """control steps from one plan of a body to its next, a row each"""
+    every: tuple[int, ...] = ()
+    """control steps from one plan of a body to its next, a row each; --reflex.every alone if not given"""
     push: tuple[float, ...] = ()
     """m/s, also with pushes of this strength about every 3 s in random directions, a row each"""
     height_noise: tuple[float, ...] = ()
@@ -58,16 +70,17 @@ class EvaluateReflex(SetOptions):
     """of the CPU engine and of the networks on a CPU; 0: all cores"""
     cluster: str | None = None
     """measure groups on a Ray cluster: local, auto (the one this machine belongs to) or HOST:PORT"""
+    reflex: ReflexSettings = field(default_factory=ReflexSettings)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+    """of reflexes, in all rows"""
+    tries: int = TraverseSettings.tries
+    """of the search; a try ends where no candidate gets on"""
+    route: RouteSettings = field(default_factory=RouteSettings)
+    """from start to goal, for all methods"""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    open_loop: PlainSettings = field(default_factory=PlainSettings)
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
-        from parc.evaluate.crossing_evaluation import CrossingEvaluator, WorkShard
-        from parc.evaluate.traverse_measurement import traverse_case
-        from parc.models import shipped_generator, shipped_tracker
-        from parc.plan import Models
-        from parc.run.hashing import hash_file
-        from parc.run.work_items import workers_at
-
         use_threads(self.threads)
         tests, choice, shard = self.tests(), self.choice(), WorkShard(self.shard, self.shards)
         files = {"generator": self.generator or shipped_generator(), "tracker": self.tracker or shipped_tracker()}
@@ -80,40 +93,37 @@ class EvaluateReflex(SetOptions):
             return Models.load(humanoid(), device, self.generator, self.tracker)
 
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
-            cases = [traverse_case(self.set, f, i) for f in choice.families for i in range(self.terrains)]
+            cases = [traverse_case(self.set, f, i, self.route) for f in choice.families for i in range(self.terrains)]
             keeps = self.save_motions is not None
-            evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, _tell, workers)
+            evaluator = CrossingEvaluator(self.out, load, hashes, cases, device, self.threads, shard, keeps, tell, workers)
             noted["crossings"] = [evaluator.row(test) for test in tests]
         self._save(evaluator, tests)
         result = {"test_set": choice.facts(self.terrains), "shard": [self.shard, self.shards], "crossings": noted["crossings"]}
         return self._written(result)
 
-    def tests(self) -> "list[CrossingTest]":
+    def tests(self) -> list[CrossingTest]:
         """The rows of the table."""
-        from parc.errors import SettingsError
-        from parc.evaluate.disturbances import Disturbance
-        from parc.evaluate.reflex_measurement import CrossingTest
-        from parc.plan.reflex import ReflexSettings
-
-        if self.terrains < 1 or not self.methods or not self.every:
-            raise SettingsError("expected at least one terrain, one method, and one number of control steps between plans")
-        usual = CrossingTest(runs=self.runs, terrains_at_once=self.at_once, seed=self.seed + 1)
-        harder = [Disturbance(push=value) for value in self.push]
-        harder += [Disturbance(height_noise=value) for value in self.height_noise]
-        harder += [Disturbance(missing=value) for value in self.missing]
+        if self.terrains < 1 or not self.methods:
+            raise SettingsError("expected at least one terrain and one method")
+        usual = CrossingTest(
+            runs=self.runs, terrains_at_once=self.at_once, seed=self.seed + 1,
+            search=TraverseSettings(self.tries, self.search, self.route),
+            open_loop=TraverseSettings(1, self.open_loop, self.route),
+        )  # fmt: skip
+        harder = [replace(self.disturbance, push=value) for value in self.push]
+        harder += [replace(self.disturbance, height_noise=value) for value in self.height_noise]
+        harder += [replace(self.disturbance, missing=value) for value in self.missing]
         rows = []
         for method in dict.fromkeys(self.methods):
             if method != "reflex":
                 rows.append(replace(usual, method=method))
                 continue
-            for every in dict.fromkeys(self.every):
-                test = replace(usual, reflex=ReflexSettings(every=every))
-                rows += [replace(test, disturbance=what) for what in (Disturbance(), *harder)]
+            for every in dict.fromkeys(self.every or (self.reflex.every,)):
+                test = replace(usual, reflex=replace(self.reflex, every=every))
+                rows += [replace(test, disturbance=what) for what in (self.disturbance, *harder)]
         return rows
 
-    def _save(self, evaluator: "CrossingEvaluator", tests: "list[CrossingTest]") -> None:
-        from parc.dataset import save_clip
-
+    def _save(self, evaluator: CrossingEvaluator, tests: list[CrossingTest]) -> None:
         if self.save_motions is None:
             return
         for test in tests:
@@ -124,18 +134,11 @@ class EvaluateReflex(SetOptions):
 
     def _written(self, result: dict[str, Any]) -> dict[str, Any]:
         """reflex.json holds every run; what is printed does not."""
-        import json
-
-        from parc.evaluate.result_cache import tidy
-        from parc.run.atomic_files import write_bytes_atomically
-
         write_bytes_atomically(self.out / "reflex.json", json.dumps(tidy(result), indent=1).encode())
         rows = [{key: value for key, value in row.items() if key not in ("runs", "took")} for row in result["crossings"]]
         return result | {"crossings": rows}
 
     def show(self, result: dict[str, Any]) -> None:
-        from parc.evaluate.terrain_sets import set_title
-
         print(set_title(result["test_set"]))
         for row in result["crossings"]:
             print(f"\n{row['label']}")
@@ -146,7 +149,3 @@ class EvaluateReflex(SetOptions):
             for measure, classes in row["by_difficulty"].items():
                 words = [f"{c['from']:g}-{c['to']:g} m {c['success']:.3f} ({c['runs']})" for c in classes]
                 print(f"by {measure:<6} " + "   ".join(words))
-
-
-def _tell(what: str) -> None:
-    print(what, file=sys.stderr)

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import tyro
 
+from parc.api import correct, generate
 from parc.character import humanoid
-from parc.cli.base_command import Command, advance, progress, show_workers
-from parc.cli.picture_file import check_picture, save_picture
-from parc.correct.correct_motions import OptimiseSettings, optimise
-from parc.correct.generate_clip import GenerateClipSettings, generate_clip
+from parc.cli.base_command import Command, progress, show_workers, shown
+from parc.correct.correct_motions import OptimiseSettings
+from parc.correct.generate_clip import GenerateClipSettings
 from parc.correct.synthesise_clips import SynthesisSettings, synthesise
 from parc.dataset import Dataset, load_clip, save_clip
 from parc.dataset.convert import check_writable
@@ -22,10 +21,9 @@ from parc.loop.ledger import hash_file
 from parc.loop.stage_presets import StagePreset, stage_preset
 from parc.metrics import measure_clips
 from parc.models import shipped_generator
-from parc.path import load_path, plan_random_path
 from parc.render import draw_clip
+from parc.render.picture_file import check_picture, save_picture
 from parc.run.work_items import workers_at
-from parc.terrain import load_terrain
 
 _SHOWN = (
     "tpl", "tcl", "pen_mm", "self_pen_mm", "self_pen_frames", "joint_limit_frames", "foot_skate", "foot_f1", "floating",
@@ -62,20 +60,24 @@ class Generate(Command):
         """Generate."""
         check_picture(self.picture)
         check_writable(self.out)
-        character, source = humanoid(), self.generator or shipped_generator()
-        model = Generator.load(source, character, self.torch_device)
-        terrain = load_terrain(self.terrain)
-        route = load_path(self.path) if self.path else plan_random_path(terrain, np.random.default_rng(self.seed))
+        character = humanoid()
         with progress(None, "generating") as bar:
-            made = generate_clip(
-                model, terrain, route, self.out.stem, self.settings, self.seed, source.name, lambda n, of: advance(bar, n, of)
+            made = generate(
+                self.terrain,
+                path=self.path,
+                generator=self.generator,
+                settings=self.settings,
+                seed=self.seed,
+                device=self.device,
+                name=self.out.stem,
+                on_progress=shown(bar),
             )
         save_clip(made.clip, self.out, character)
         if self.picture:
             save_picture(draw_clip(made.clip, character), self.picture)
         return {
             "out": str(self.out),
-            "sampler": model.schedule.describe(self.settings.rollout.steps),
+            "sampler": made.sampler,
             "reached": made.reached,
             "share_reached": made.share_reached,
             **measure_clips([made.clip], character)[0],
@@ -106,9 +108,7 @@ class Correct(Command):
         character = humanoid()
         clip = load_clip(self.clip, character)
         with progress(self.settings.iterations, "correcting") as bar:
-            (corrected,) = optimise(
-                [clip], character, self.settings, self.torch_device, lambda done, _: advance(bar, done, self.settings.iterations)
-            )
+            corrected = correct(clip, settings=self.settings, device=self.device, on_progress=shown(bar))
         save_clip(corrected, self.out, character)
         before, after = measure_clips([clip, corrected], character)
         return {"out": str(self.out), "before": before, "after": after}

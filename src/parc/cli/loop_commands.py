@@ -3,9 +3,9 @@
 import contextlib
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import torch
 import tyro
@@ -16,20 +16,28 @@ from parc.errors import SettingsError
 from parc.loop import LoopError, Machines, RunSources, preset, run_loop
 from parc.loop.initial_models import prepare
 from parc.loop.ledger import next_old, working_process
+from parc.loop.loop_plan import PRESETS, IterationPlan, StartSettings
 from parc.loop.loop_report import gather_report
 from parc.loop.run_iterations import RUN, find_obstacle
 from parc.loop.run_outline import outline
 from parc.loop.run_progress import read_progress, read_run
+from parc.loop.stage_options import asked_for, with_options
 from parc.loop.time_budget import scaled, within
 from parc.report.loop_figure import loop_figure
 from parc.report.loop_page import write_loop_report
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.metrics_export import Mirror, Target, TensorBoardTarget, WandbTarget
+from parc.vary.dataset_variations import VarySetSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loop(Command):
-    """The whole of PARC: train, synthesise, track, record, and again. The same command, or only DIR, goes on after a stop."""
+    """The whole of PARC: train, synthesise, track, record, and again. The same command, or only DIR, goes on after a stop.
+
+    The settings of all stages are options, for every iteration of the run: those of `parc train-generator` below --generator.,
+    of `parc synthesise` below --synthesis., of `parc train-tracker` below --tracker., of `parc record` below --record. Defaults
+    are those of the preset; a run that goes on has what it was begun with.
+    """
 
     folder: Annotated[Path, tyro.conf.Positional]
     """of the run"""
@@ -75,6 +83,24 @@ class Loop(Command):
     """check everything, tell what would be done and about how long it takes, and write nothing"""
     seed: int | None = None  # type: ignore[assignment]
     """same seed, same result; as the run was begun, or 0, if not given"""
+    torch_threads: int | None = None
+    """of torch on the CPU, 0: as they are; as the run was begun, or as the preset has it, if not given"""
+    stages: Annotated[IterationPlan, tyro.conf.arg(name="")] = field(default_factory=IterationPlan)
+    start: StartSettings = field(default_factory=StartSettings)
+    vary: VarySetSettings = field(default_factory=VarySetSettings)
+    named: tyro.conf.Suppress[frozenset[str]] = frozenset()
+    """settings that were typed, by the fields that lead to them"""
+
+    @classmethod
+    def of_preset(cls, preset: str, device: str) -> dict[str, Any]:
+        """Settings of the stages; those of iteration 1 where iterations differ."""
+        settings = PRESETS.get(preset, PRESETS["quick"])()
+        vary = VarySetSettings() if settings.variations is None else settings.variations.vary
+        return {"stages": settings.plans[0], "start": settings.start, "vary": vary}
+
+    def with_named(self, places: frozenset[str]) -> Self:
+        """Remembers them: a value that is the preset's own may be another than the run's."""
+        return replace(self, named=places)
 
     def run(self) -> dict[str, Any]:
         settings, given = self._settings()
@@ -148,6 +174,7 @@ class Loop(Command):
         if minutes is not None:
             settings = within(settings, minutes)
         settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
+        settings = with_options(settings, begun.get("options", {}) | self._stage_options())
         untracked, kinematic = not self.physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
         return (
             replace(
@@ -158,9 +185,21 @@ class Loop(Command):
                 kinematic_correction=self.physics_correction and (self.kinematic_only or kinematic),
                 shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
                 shipped_motions=settings.shipped_motions and self.shipped is not False,
+                torch_threads=begun.get("torch_threads", settings.torch_threads)
+                if self.torch_threads is None
+                else self.torch_threads,
             ),
             sources,
         )
+
+    def _stage_options(self) -> dict[str, Any]:
+        """Settings of stages that were typed, or are others than the preset's."""
+        usual = self.of_preset(str(self.preset), self.device)
+        found: dict[str, Any] = {}
+        for name, above in (("stages", ""), ("start", "start."), ("vary", "vary.")):
+            typed = {place.removeprefix(f"{name}.") for place in self.named if place.startswith(f"{name}.")}
+            found |= {above + place: value for place, value in asked_for(getattr(self, name), usual[name], typed).items()}
+        return found
 
     def _wanted_variations(self, begun: dict[str, Any]) -> int | None:
         """Of each clip; None: the preset's."""

@@ -33,6 +33,8 @@ class Option:
     group: str
     """of the settings it belongs to, as ppo; nothing: the command's own"""
     required: bool
+    place: str = ""
+    """fields that lead to it, as settings.ppo.gamma, where its group leaves out a name"""
 
     @property
     def is_positional(self) -> bool:
@@ -57,7 +59,7 @@ class _Class:
 
 def options_of(module: str, name: str) -> list[Option]:
     """Of the command class `name`: what is typed without a name, its own options, those of all commands, settings by group."""
-    options = list(_options(_find(module, name), "", "", {}))
+    options = list(_options(_find(module, name), "", "", "", {}))
     return sorted(options, key=lambda option: (not option.is_positional, option.group != ""))
 
 
@@ -66,7 +68,7 @@ def first_paragraphs(module: str, name: str) -> list[str]:
     return [" ".join(part.split()) for part in (ast.get_docstring(_find(module, name).node) or "").split("\n\n")]
 
 
-def _options(found: _Class, prefix: str, group: str, given: dict[str, ast.expr]) -> Iterator[Option]:
+def _options(found: _Class, prefix: str, group: str, above: str, given: dict[str, ast.expr]) -> Iterator[Option]:
     for module, field, text in _fields(found):
         name, default = field.target.id, given.get(field.target.id, field.value)  # type: ignore[union-attr]
         notes, hint = _unwrapped(module, field.annotation)
@@ -75,7 +77,8 @@ def _options(found: _Class, prefix: str, group: str, given: dict[str, ast.expr])
         settings = _settings(module, hint, default)
         if settings is not None:
             inner = "" if "arg(name='')" in notes else f"{name.replace('_', '-')}."
-            yield from _options(settings, prefix + inner, (prefix + inner).removesuffix("."), _changed(default))
+            inside = (prefix + inner).removesuffix(".")
+            yield from _options(settings, prefix + inner, inside, f"{above}{name}.", _changed(default))
             continue
         short = next((note.split("'")[1] for note in notes if "aliases=" in note), "")
         metavar = next((note.split("'")[1] for note in notes if "metavar=" in note), "")
@@ -89,6 +92,7 @@ def _options(found: _Class, prefix: str, group: str, given: dict[str, ast.expr])
             " ".join(text.split()),
             group,
             default is None,
+            above + name,
         )
 
 

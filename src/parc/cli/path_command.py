@@ -8,10 +8,10 @@ import numpy as np
 import tyro
 
 from parc.cli.base_command import Command
-from parc.cli.picture_file import check_picture, save_picture
 from parc.errors import PathError
 from parc.path import NavigationGraph, PlanSettings, plan_path, plan_random_path, save_path
 from parc.render import draw_navigation
+from parc.render.picture_file import check_picture, save_picture
 from parc.terrain import load_terrain
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import Command, advance, progress
-from parc.cli.picture_file import ANIMATIONS, check_picture, save_picture
+from parc.cli.base_command import Command, progress, shown
 from parc.dataset import load_clip
 from parc.dataset.clip_reading import read_clips
 from parc.errors import SettingsError
 from parc.render import animate, contact_sheet, draw_clip, filmstrip
 from parc.render.film_file import check_film
+from parc.render.picture_file import ANIMATIONS, check_picture, save_picture
 from parc.report import Report
 from parc.run.atomic_files import write_bytes_atomically
 
@@ -73,7 +73,7 @@ class Picture(Command):
             fps = self.fps or (30.0 if self.out.suffix.lower() == ".mp4" else 15.0)
             size = self.width, self.width * 3 // 4
             with progress(None, "drawing") as bar:
-                animate(clip, character, self.out, size, fps, on_frame=lambda done, of: advance(bar, done, of))
+                animate(clip, character, self.out, size, fps, on_progress=shown(bar))
         elif self.kind == "ghosts":
             save_picture(draw_clip(clip, character), self.out)
         elif self.kind == "strip":

@@ -8,13 +8,15 @@ import time
 from types import TracebackType
 from typing import Self
 
+from parc.errors import printable
+
 
 class ProgressLines:
     """Stands in for a progress bar."""
 
     def __init__(self, total: int | None, what: str, every: float = 30.0, unit: str = "") -> None:
         """At most one line in `every` seconds, and none before."""
-        self.total, self.what, self.every, self.unit = total, what, every, unit and f" {unit}"
+        self.total, self.what, self.every, self.unit = total, printable(what), every, unit and f" {unit}"
         self.n = 0
         self._note = ""
         self._start = self._told = time.monotonic()
@@ -33,8 +35,8 @@ class ProgressLines:
             )
             print(f"{self.what}: {self.n}{of}{self.unit} after {spent:.0f} s{left}{note}", file=sys.stderr, flush=True)
 
-    def set_postfix_str(self, note: str) -> None:
-        """What is told beside the numbers."""
+    def set_postfix_str(self, note: str, refresh: bool = True) -> None:
+        """What is told beside the numbers, with the next line."""
         self._note = note
 
     def close(self) -> None:

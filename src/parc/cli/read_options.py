@@ -30,12 +30,14 @@ def read_options(command: type[C], words: Sequence[str], call: str, options: lis
     def refuse(event: Any) -> NoReturn:
         raise OptionsError(_sentence(event, call, words, options) + f"; see `{call} --help`")
 
+    typed = {word.split("=")[0].replace("_", "-") for word in words if word.startswith("--")}
+    named = frozenset(option.place for option in options if not typed.isdisjoint(option.flags))
     try:
         from tyro._errors import on_parse_error  # of tyro 1.0.16; without it tyro tells in its own words
     except ImportError:
-        return _parsed(command, words, call)
+        return _parsed(command, words, call).with_named(named)
     with on_parse_error(refuse):
-        return _parsed(command, words, call)
+        return _parsed(command, words, call).with_named(named)
 
 
 def _parsed(command: type[C], words: Sequence[str], call: str) -> C:
@@ -74,6 +76,8 @@ def _sentence(event: Any, call: str, words: Sequence[str], options: list[Option]
     if kind == "MissingArgs":
         missing = [_option(missed.arg, options) for missed in event.missing_arguments]
         return f"`{call}` needs {' and '.join(_needed(option) for option in missing)}"
+    if kind == "UnrecognizedArgs" and (left_out := next((o for o in options if event.tokens[0].split("=")[0] in o.flags), None)):
+        return f"{left_out.flag} is no option here: the preset leaves --{left_out.group} out"
     if kind == "UnrecognizedArgs":
         return f"'{event.tokens[0]}' is one word too many"
     option = _option(event.argument, options) if getattr(event, "argument", None) is not None else None

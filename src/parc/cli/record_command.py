@@ -6,16 +6,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, show_workers, use_threads
+from parc.api import record
+from parc.cli.base_command import Command, progress, show_workers, shown
 from parc.dataset import Dataset
-from parc.dataset.clip_reading import read_clips
-from parc.dataset.dataset_store import INDEX, LOCK
-from parc.errors import DatasetError, SettingsError
 from parc.loop.stage_presets import StagePreset, stage_preset
-from parc.models import shipped_tracker
-from parc.record.record_clips import RecordSettings, record_dataset
-from parc.run.atomic_files import target_of
+from parc.quality.measure_table import MEASURES
+from parc.record.record_clips import RecordSettings
 from parc.run.work_items import workers_at
 
 
@@ -52,26 +48,17 @@ class Record(Command):
         return {"settings": stage_preset(preset, True).record}
 
     def run(self) -> dict[str, Any]:
-        if min(self.iteration, self.worlds, self.threads) < 0:
-            asked = f"iteration {self.iteration}, {self.worlds} worlds and {self.threads} threads"
-            raise SettingsError(f"{asked} were asked for, expected no number below 0")
-        use_threads(self.threads)
-        check_output(self.clips, self.out)
-        character = humanoid()
-        is_dataset = (self.clips / INDEX).is_file()
-        source = Dataset.open(self.clips, character) if is_dataset else read_clips(self.clips, character)
-        with progress(len(source), "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
-            report = record_dataset(
-                self.tracker or shipped_tracker(),
-                source,
+        with progress(None, "recording") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:
+            report = record(
+                self.clips,
                 self.out,
-                character,
-                self.torch_device,
-                self.settings,
-                self.iteration,
-                on_clip=lambda outcome: bar.update(),
+                tracker=self.tracker,
+                iteration=self.iteration,
                 worlds=self.worlds,
                 threads=self.threads,
+                settings=self.settings,
+                device=self.device,
+                on_progress=shown(bar),
                 workers=workers,
             )
         recorded = Dataset.open(self.out)
@@ -92,19 +79,9 @@ class Record(Command):
         print(f"{result['minutes']:.1f} minutes, {100 * result['seconds_share']:.0f} % of the reference's time")
         for name in ("tpl", "tcl") if result["minutes"] else ():
             before, after = (result[f"{name}_{when}"] for when in ("before", "after"))
-            print(f"{name.upper()} {before:.4g} m before, {after:.4g} m after (mean over clips, same frames)")
+            unit = MEASURES[name].unit
+            print(f"{name.upper()} {before:.4g} before, {after:.4g} after ({unit}; mean over clips, same frames)")
         if result["minutes"]:
             before, after = (result[f"self_pen_frames_{when}"] for when in ("before", "after"))
             print(f"bodies in each other in {before:.1f} % of the frames before, {after:.1f} % after")
         print(f"{result['out']} holds {result['clips_written']} clips, {result['minutes_written']:.1f} minutes")
-
-
-def check_output(clips: Path, out: Path) -> None:
-    """Recordings go into a folder of their own: not among the clips, nor among anything else."""
-
-    if out.exists() and (out.resolve() == clips.resolve() or clips.resolve().is_relative_to(out.resolve())):
-        raise DatasetError(f"{out} holds the clips that are to be recorded; choose another folder with -o")
-    if out.is_dir() and not (out / INDEX).is_file():
-        others = [file for file in out.iterdir() if file.name != LOCK and target_of(file) is None]
-        if others:
-            raise DatasetError(f"{out} is neither empty nor a data set; choose another folder with -o")

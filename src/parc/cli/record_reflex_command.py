@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.base_command import Command, progress, use_threads
+from parc.cli.base_command import Command, progress
 from parc.reflex.distil_futures import DistilSettings
 from parc.reflex.reflex_settings import ReflexTrainingSettings
+from parc.run.choose_device import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)

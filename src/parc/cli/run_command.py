@@ -5,11 +5,12 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parc.cli.help_text import command_help
 from parc.cli.option_list import Option, options_of
-from parc.errors import ParcError
+from parc.errors import ParcError, printable
 
 if TYPE_CHECKING:
     from parc.cli.base_command import Command
@@ -70,12 +71,23 @@ def _run(called: Called, words: Sequence[str]) -> int:
     if command.json:
         print_json(result)
     else:
-        command.show(result)
+        command.show(_printable(result))
     return 0
+
+
+def _printable(value: Any) -> Any:
+    """A result whose texts are lines that a terminal only shows: names come out of anybody's files."""
+    if isinstance(value, dict):
+        return {_printable(key): _printable(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_printable(part) for part in value]
+    if isinstance(value, Path):
+        return Path(printable(str(value)))
+    return printable(value) if isinstance(value, str) else value
 
 
 def fail(sentence: str) -> int:
     """One line on stderr; the exit code."""
     line = re.sub(r"\s*\n\s*", " ", sentence.strip())  # torch tells what is wrong with weights in several
-    print(f"parc: {line}", file=sys.stderr)
+    print(f"parc: {printable(line)}", file=sys.stderr)
     return 2

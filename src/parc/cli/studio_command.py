@@ -54,6 +54,7 @@ class OpenStudio(Command):
             raise
         from parc.generate.model.motion_generator import Generator
         from parc.models import shipped_generator, shipped_tracker
+        from parc.run.free_memory import keep_memory_together
         from parc.studio.clip_library import Library
         from parc.studio.save_places import SavePlaces
         from parc.terrain import load_terrain
@@ -61,6 +62,7 @@ class OpenStudio(Command):
 
         if not 0 <= self.port <= 65535:
             raise SettingsError(f"port {self.port} does not exist, expected 0 to 65535")
+        keep_memory_together()
         character = humanoid()
         library = Library(character, self.clips or _motions_in_the_box(self.dataset), self.dataset)
         ground = None if self.terrain is None else load_terrain(self.terrain)

@@ -10,8 +10,8 @@ import numpy as np
 import tyro
 
 from parc.cli.base_command import Command
-from parc.cli.picture_file import check_picture, save_picture
 from parc.render import draw_terrain
+from parc.render.picture_file import check_picture, save_picture
 from parc.terrain import (
     ImageHeights,
     MeshSampling,

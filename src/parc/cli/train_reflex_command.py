@@ -10,14 +10,14 @@ import torch
 import tyro
 
 from parc.character import humanoid
-from parc.cli.base_command import Command, use_threads
+from parc.cli.base_command import Command
 from parc.dataset.clip_reading import read_clips
 from parc.errors import DatasetError
 from parc.generate.model.motion_generator import Generator
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.reflex.reflex_settings import ReflexTrainingSettings
 from parc.reflex.reflex_training import train_reflex
-from parc.run.choose_device import choose_device
+from parc.run.choose_device import choose_device, use_threads
 from parc.track.learn.tracker_training import ACTOR
 from parc.track.learn.training_plan import TrainingPlan
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import Command
+from parc.cli.base_command import Command, tell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,6 @@ class BuildWeb(Command):
             super().show({key: value for key, value in result.items() if key != "files"})
 
     def _build(self) -> dict[str, Any]:
-        import sys
 
         from parc.character import humanoid
         from parc.generate.rollout.path_rollout import RolloutSettings
@@ -64,10 +63,7 @@ class BuildWeb(Command):
         rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
         settings = ReflexSettings(every=self.every, windows=self.windows, rollout=rollout)
 
-        def told(what: str) -> None:
-            print(what, file=sys.stderr, flush=True)
-
-        sizes = build_page(self.out, models.generator, models.tracker, settings, self.precision, self.cache, told)
+        sizes = build_page(self.out, models.generator, models.tracker, settings, self.precision, self.cache, tell)
         return {"out": str(self.out), "megabytes": round(sum(sizes.values()) / 1e6, 2), "files": sizes}
 
     def _serve(self) -> None:

@@ -1,6 +1,5 @@
 """One motion along one path: several are made, as `synthesise` makes them, and the best is kept."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
 from parc.metrics.clip_batch import ClipBatch
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
+from parc.run.on_progress import OnProgress
 from parc.terrain.terrain import Terrain, TerrainBatch
 
 
@@ -44,6 +44,8 @@ class GeneratedClip(NamedTuple):
     """the end of the path"""
     share_reached: float
     """of all candidates"""
+    sampler: str
+    """how windows were sampled"""
 
 
 def generate_clip(
@@ -54,9 +56,9 @@ def generate_clip(
     settings: GenerateClipSettings = GenerateClipSettings(),
     seed: int = 0,
     source: str = "",
-    on_window: Callable[[int, int], object] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> GeneratedClip:
-    """The best of a batch of motions along a path; `on_window(windows done, windows at most)` is called after each window."""
+    """The best of a batch of motions along a path; `on_progress` counts windows, which may be fewer than the most."""
     if not bool(terrain.contains(path.nodes[:, :2]).all()):
         raise PathError("the path leaves the terrain: it was planned on another map")
     character = generator.character
@@ -64,13 +66,14 @@ def generate_clip(
     runner = PathRunner(generator, *stacked, settings.candidates, settings.rollout)
 
     def tell(window: int) -> bool:
-        if on_window is not None:
-            on_window(window, runner.windows)
+        if on_progress is not None:
+            on_progress(window, runner.windows)
         return True
 
-    rollouts = runner.run(seed, go_on=tell if on_window is not None else None)
+    rollouts = runner.run(seed, go_on=tell if on_progress is not None else None)
     origin = Provenance(source=source, seed=seed, skill="generated")
     clips = [Clip(name, motion, terrain, path, character.fingerprint, origin) for motion in rollouts.motions()]
     chosen = select(ClipBatch.stack(clips, character, generator.device), rollouts.reached, settings.select)
+    sampler = generator.schedule.describe(settings.rollout.steps)
     (best,) = chosen.best(torch.zeros(len(clips), dtype=torch.long))[0]
-    return GeneratedClip(clips[best], bool(rollouts.reached[best]), float(rollouts.reached.float().mean()))
+    return GeneratedClip(clips[best], bool(rollouts.reached[best]), float(rollouts.reached.float().mean()), sampler)

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
 
 from parc.character.character import Character
 from parc.correct.correct_motions import OptimiseSettings
@@ -39,7 +38,7 @@ from parc.run.atomic_files import write_bytes_atomically
 from parc.run.hashing import hash_file, hash_text
 from parc.run.metrics_log import MetricsLog
 from parc.run.settings_guard import agree
-from parc.terrain.procedural_terrain import CROWDED, RandomBoxes
+from parc.terrain.procedural_terrain import CrowdedBoxes
 
 _log = logging.getLogger("parc.practise")
 PRACTICE = "practice.json"
@@ -70,15 +69,15 @@ class PracticeSettings:
     """highest learning rate of the trainings after a round"""
     made_share: float = 0.5
     """of the windows of those trainings, from motions that were made"""
-    grounds: tyro.conf.Suppress[tuple[RandomBoxes, ...]] = CROWDED
-    """kinds of terrain; no option of the command"""
+    grounds: CrowdedBoxes = CrowdedBoxes()
+    """kinds of terrain"""
     units: int = 3
     """of terrains, on each ground and in each round"""
     synthesis: SynthesisSettings = field(default_factory=_synthesis)
 
     def __post_init__(self) -> None:
-        if self.rounds < 1 or self.units < 1 or not self.grounds:
-            raise SettingsError(f"{self.rounds} rounds of {self.units} units on {len(self.grounds)} grounds, expected 1 or more")
+        if self.rounds < 1 or self.units < 1:
+            raise SettingsError(f"{self.rounds} rounds of {self.units} units of terrain, expected 1 or more of each")
         if not self.rate > 0:
             raise SettingsError(f"the learning rate is {self.rate}, expected more than 0")
         if not 0 < self.first_share < 1:
@@ -125,7 +124,7 @@ def practise(
     generator = train(0, init)
     for number in range(1, settings.rounds + 1):
         began = time.monotonic()
-        for kind, boxes in enumerate(settings.grounds):
+        for kind, boxes in enumerate(settings.grounds.kinds):
             folder = out / "made" / f"{number}_{kind}"
             wanted = replace(settings.synthesis, boxes=boxes)
             units = range(kind * settings.units, (kind + 1) * settings.units)

@@ -57,9 +57,9 @@ class Selection:
     valid: Tensor
     """[N] bool: reached the end within all limits"""
     penetration: Tensor
-    """[N] TPL, m"""
+    """[N] TPL, m summed"""
     contact: Tensor
-    """[N] TCL, m"""
+    """[N] TCL, m summed"""
 
     def best(self, groups: Tensor, count: int = 1) -> list[list[int]]:
         """Rows of the `count` best candidates of each group [N] (0, 1, ...), best first."""

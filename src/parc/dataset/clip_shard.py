@@ -6,12 +6,14 @@
 
 The header's metadata is one key, `parc.clips`, holding as JSON the version and one entry for each clip (one key, because
 safetensors writes several in any order, and equal clips shall be equal files); where a clip starts is the sum of the sizes
-before it. Opening maps the file into memory; a clip's tensors are views of it, read from disk when first touched. Writing
-into them changes neither the file nor what another reader sees. A `.motion` file is a shard of one clip.
+before it. Opening maps the file into memory and reads the header; a clip's arrays are read when it is asked for, into memory of
+its own. Before that the file's size is looked at, because the system ends a process that touches a map beyond the end of a file
+that was cut. A `.motion` file is a shard of one clip.
 """
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import accumulate
@@ -36,6 +38,9 @@ FORMAT = "parc.clips"
 VERSION = 1
 Make = Callable[..., Any]
 _FINITE = ("root_pos", "root_rot", "joint_rot", "contacts", "heights", "min_point", "path")
+_ARRAYS = (*_FINITE, "bounds")
+_TOGETHER = 2**28
+"""bytes of a shard up to which all of it is read at once"""
 
 
 def pack(clips: list[Clip]) -> bytes:
@@ -75,7 +80,8 @@ class Shard:
                 check_plain_file(self.path)
             with safe_open(self.path, framework="pt") as file:
                 metadata = file.metadata() or {}
-                self._tensors: dict[str, Tensor] = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+                self._mapped: dict[str, Tensor] = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            self._opened = os.stat(self.path)
         except (SafetensorError, OSError, RuntimeError, FormatError, ValueError, MemoryError) as error:
             if not self.path.exists():  # or no longer: the file is opened twice, and may go in between
                 raise FileNotFoundError(2, "no such file", str(self.path)) from None
@@ -93,50 +99,41 @@ class Shard:
 
     def clip(self, index: int) -> Clip:
         """One clip, its values checked."""
-        try:
-            return self._build(index, _checked)
-        except ParcError as error:
-            raise DatasetError(f"{self.path}: clip '{self.entries[index].name}' is damaged: {error}") from None
+        self._check_uncut()
+        return self._checked_clip(index, {key: part.clone() for key, part in self._parts(index, self._mapped).items()})
 
     def clips(self) -> Iterator[Clip]:
         """All clips. Their values are checked together first, which is many times faster than one clip after another."""
-        build = _unchecked if self._values_are_sound() else _checked
-        return (self._build(i, build) if build is _unchecked else self.clip(i) for i in range(len(self)))
+        self._check_uncut()
+        if self._opened.st_size > _TOGETHER:
+            return (self.clip(i) for i in range(len(self)))
+        arrays = {key: self._mapped[key].clone() for key in _ARRAYS}
+        parts = ((i, self._parts(i, arrays)) for i in range(len(self)))
+        if _values_are_sound(arrays):
+            return (_build(self.entries[i], part, _unchecked) for i, part in parts)
+        return (self._checked_clip(i, part) for i, part in parts)
 
-    def _build(self, index: int, make: Make) -> Clip:
-        entry, tensors = self.entries[index], self._tensors
-        frames = slice(self._frame[index], self._frame[index + 1])
-        cells = slice(self._cell[index], self._cell[index + 1])
-        bounds = tensors["bounds"][self._bound[index] : self._bound[index + 1]].view(*entry.size, 2) if entry.has_bounds else None
-        motion = make(
-            Motion,
-            root_pos=tensors["root_pos"][frames],
-            root_rot=tensors["root_rot"][frames],
-            joint_rot=tensors["joint_rot"][frames],
-            contacts=tensors["contacts"][frames],
-            fps=entry.fps,
-            loops=entry.loops,
-        )
-        heights = tensors["heights"][cells].view(entry.size)
-        terrain = make(Terrain, heights=heights, min_point=tensors["min_point"][index], cell=entry.cell, bounds=bounds)
-        nodes = slice(self._node[index], self._node[index + 1])
-        path = make(TerrainPath, nodes=tensors["path"][nodes]) if entry.path_nodes else None
-        return Clip(entry.name, motion, terrain, path, entry.character, entry.provenance)
+    def _check_uncut(self) -> None:
+        """Another file of this name, or none, says nothing of the one that is mapped."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return
+        is_same = (now.st_dev, now.st_ino) == (self._opened.st_dev, self._opened.st_ino)
+        if is_same and now.st_size < self._opened.st_size:
+            raise DatasetError(f"{self.path} was cut while it was open: from {self._opened.st_size} to {now.st_size} bytes")
 
-    def _values_are_sound(self) -> bool:
-        """What `Motion`, `Terrain` and `TerrainPath` would check of every clip, on the arrays of all."""
-        finite = all(math.isfinite(self._tensors[key].sum(dtype=torch.float64)) for key in _FINITE)
-        contacts = self._tensors["contacts"]
-        bounded = not contacts.numel() or float(contacts.abs().amax()) <= MOST_CONTACT
-        return (
-            finite
-            and bounded
-            and all(
-                float((self._tensors[key].norm(dim=-1) - 1).abs().amax()) <= 1e-2
-                for key in ("root_rot", "joint_rot")
-                if self._tensors[key].numel()
-            )
-        )
+    def _checked_clip(self, index: int, parts: dict[str, Tensor]) -> Clip:
+        try:
+            return _build(self.entries[index], parts, _checked)
+        except ParcError as error:
+            raise DatasetError(f"{self.path}: clip '{self.entries[index].name}' is damaged: {error}") from None
+
+    def _parts(self, index: int, arrays: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What is a clip's own of each array."""
+        starts = {"heights": self._cell, "bounds": self._bound, "path": self._node}
+        parts = {key: arrays[key][s[index] : s[index + 1]] for key in _ARRAYS for s in [starts.get(key, self._frame)]}
+        return parts | {"min_point": arrays["min_point"][index]}
 
     def _read_entries(self, metadata: dict[str, str]) -> list[ClipEntry]:
         if FORMAT not in metadata:
@@ -166,10 +163,29 @@ class Shard:
             "path": (self._node[-1], 3),
         }
         for key, shape in shapes.items():
-            have = self._tensors.get(key)
+            have = self._mapped.get(key)
             if have is None or tuple(have.shape) != shape or have.dtype != torch.float32:
                 found = "missing" if have is None else f"{list(have.shape)} {have.dtype}"
                 raise DatasetError(f"{self.path}: array '{key}' is {found}, its entries say {list(shape)} float32")
+
+
+def _build(entry: ClipEntry, parts: dict[str, Tensor], make: Make) -> Clip:
+    """A clip of its own parts of the arrays."""
+    moving = {key: parts[key] for key in ("root_pos", "root_rot", "joint_rot", "contacts")}
+    motion = make(Motion, **moving, fps=entry.fps, loops=entry.loops)
+    heights, bounds = parts["heights"].view(entry.size), parts["bounds"].view(*entry.size, 2) if entry.has_bounds else None
+    terrain = make(Terrain, heights=heights, min_point=parts["min_point"], cell=entry.cell, bounds=bounds)
+    path = make(TerrainPath, nodes=parts["path"]) if entry.path_nodes else None
+    return Clip(entry.name, motion, terrain, path, entry.character, entry.provenance)
+
+
+def _values_are_sound(arrays: dict[str, Tensor]) -> bool:
+    """What `Motion`, `Terrain` and `TerrainPath` would check of every clip, on the arrays of all."""
+    finite = all(math.isfinite(arrays[key].sum(dtype=torch.float64)) for key in _FINITE)
+    contacts = arrays["contacts"]
+    bounded = not contacts.numel() or float(contacts.abs().amax()) <= MOST_CONTACT
+    turns = (arrays[key] for key in ("root_rot", "joint_rot"))
+    return finite and bounded and all(float((q.norm(dim=-1) - 1).abs().amax()) <= 1e-2 for q in turns if q.numel())
 
 
 def _checked(cls: type, **values: Any) -> Any:

@@ -13,7 +13,7 @@ one is passed over, a repeated word is said once):
 
 import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from parc.dataset.convert.clip_files import READABLE, load_clip
 from parc.dataset.dataset_store import DatasetWriter
 from parc.errors import DatasetError, ParcError
 from parc.run.file_reading import first_line
+from parc.run.on_progress import OnProgress
 from parc.run.process_pool import worker_pool
 
 _ORIGINS = frozenset({"cmu", "sfu", "amass", "lafan", "mixamo", "humanoid3d", "sie"})
@@ -59,11 +60,11 @@ def import_folder(
     character: Character,
     workers: int = 0,
     clips_per_shard: int = 256,
-    progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> ImportReport:
     """Import every motion file under `folder` into the data set `out`.
 
-    `workers` processes read files beside this one (0: this one reads). `progress(done, total)` is called after each file.
+    `workers` processes read files beside this one (0: this one reads). `on_progress` is called after each file.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -87,8 +88,8 @@ def import_folder(
                 else:
                     failed[str(job.path.relative_to(folder))] = result
                 done += 1
-                if progress is not None:
-                    progress(done, len(jobs))
+                if on_progress is not None:
+                    on_progress(done, len(jobs))
             imported += writer.append(clips)
     return ImportReport(imported, skipped, failed)
 

@@ -1,7 +1,7 @@
 """The whole evaluation as one resumable job: the paper's three tables, and what the page beside them needs.
 
     OUT/
-      evaluation.json    every number (see `Evaluator`), the same to the byte when measured again on a CPU
+      evaluation.json    every number (`parc.evaluate.evaluation_result`), the same to the byte when measured again on a CPU
       report.html        the page (`parc.report.evaluation_page`)
       parts/             what has been measured so far (`parc.evaluate.result_cache`)
 
@@ -23,6 +23,7 @@ from parc.dataset.clip import Clip
 from parc.dataset.clip_reading import read_clips
 from parc.errors import SettingsError
 from parc.evaluate.cluster_jobs import GeneratorJob, TrackerJob
+from parc.evaluate.evaluation_result import EvaluationHead
 from parc.evaluate.generator_measurement import (
     BLENDS,
     GeneratorTest,
@@ -36,12 +37,11 @@ from parc.evaluate.generator_measurement import (
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.net_displacement import displacement_of, spread
 from parc.evaluate.paper_results import paper_numbers
-from parc.evaluate.result_cache import DIGITS, Measured, Part, PartStore, code_fingerprint
+from parc.evaluate.result_cache import Measured, Part, PartStore, code_fingerprint
 from parc.evaluate.terrain_sets import SetChoice, TestCase, set_cases
 from parc.evaluate.tracker_measurement import ClipResult, TrackerTest, by_skill, summarise_tracker
 from parc.evaluate.window_likeness import likeness
 from parc.generate.model.motion_generator import Generator, read_settings
-from parc.run.dataclass_json import tidy
 from parc.run.hashing import hash_file, hash_parts, hash_settings, hash_text
 from parc.run.work_items import LOCAL, Workers
 from parc.track.follow.runner import Runner
@@ -304,18 +304,18 @@ def check_models(models: ModelsUnderTest, character: Character) -> None:
             load_actor(contender.tracker, character)
 
 
-def describe(models: ModelsUnderTest, evaluator: Evaluator) -> dict[str, Any]:
-    """What was compared, how: the head of evaluation.json."""
+def describe(models: ModelsUnderTest, evaluator: Evaluator) -> EvaluationHead:
+    """What was compared, and how."""
 
     def model(file: Path | None) -> dict[str, str] | None:
         return None if file is None else {"file": file.name, "sha256": evaluator.hash_of(file)}
 
-    return {
-        "test_set": evaluator.settings.choice.facts(evaluator.settings.terrains),
-        "cases": [{"name": c.name, "family": c.family, **c.difficulty._asdict()} for c in evaluator.cases],
-        "settings": asdict(evaluator.settings),
-        "device": evaluator.device.type,
-        "models": [
+    return EvaluationHead(
+        test_set=evaluator.settings.choice.facts(evaluator.settings.terrains),
+        cases=[{"name": c.name, "family": c.family, **c.difficulty._asdict()} for c in evaluator.cases],
+        settings=asdict(evaluator.settings),
+        device=evaluator.device.type,
+        models=[
             {
                 "label": c.label,
                 "iteration": c.iteration,
@@ -326,8 +326,8 @@ def describe(models: ModelsUnderTest, evaluator: Evaluator) -> dict[str, Any]:
             }
             for c in models.contenders
         ],
-        "paper": paper_numbers(),
-    }
+        paper=paper_numbers(),
+    )
 
 
 def dataset_figures(models: ModelsUnderTest, character: Character) -> list[dict[str, Any]]:
@@ -355,17 +355,6 @@ def thinned(points: Sequence[list[float]]) -> list[list[float]]:
     """At most a thousand, evenly taken."""
     step = max(1, -(-len(points) // _MOST_POINTS))
     return list(points[::step])
-
-
-def as_json(result: dict[str, Any]) -> dict[str, Any]:
-    """Plain data without what differs from one afternoon to the next: how long it took."""
-    return tidy(_without(result, "took"), DIGITS)
-
-
-def _without(value: Any, key: str) -> Any:
-    if isinstance(value, dict):
-        return {k: _without(v, key) for k, v in value.items() if k != key}
-    return [_without(v, key) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _told(result: ClipResult) -> dict[str, Any]:

@@ -19,7 +19,7 @@ GENERATORS: dict[str, dict[str, float]] = {
     "iteration 4": {"fwd": 0.596, "tpl": 179.6, "tcl": 9.763, "hjf": 2.730},
     NO_CORRECTION: {"fwd": 1.572, "tpl": 547.3, "tcl": 17.44, "hjf": 18.68},
 }
-"""Table 1: FWD m, TPL m, TCL m, %HJF"""
+"""Table 1: FWD m, TPL and TCL m summed, %HJF"""
 
 TRACKERS: dict[str, dict[str, float]] = {
     "iteration 1": {"success": 27.0, "joint_error": 0.08294},

@@ -13,7 +13,7 @@ and height noise are drawn for each run alone.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 
@@ -35,7 +35,6 @@ from parc.plan.reflex import Reflex, ReflexSettings
 from parc.terrain.terrain import TerrainBatch
 
 Method = Literal["reflex", "open-loop", "search"]
-METHODS: tuple[Method, ...] = get_args(Method)
 _LOOK_EVERY = {"cpu": 1, "cuda": 15}
 """control steps after which it is asked whether anybody still runs; on a GPU that waits"""
 

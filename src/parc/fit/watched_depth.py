@@ -109,13 +109,15 @@ class SelfDepth:
         return depth.new_zeros(n).index_add(0, self.watched.frame // t, depth) / self.valid.sum(1).clamp_min(1)
 
 
-class TightFrames:
-    """Depth of pairs of bodies in each other, a pair's deepest shapes alone, soft; frames with near bodies are watched."""
+class SelfDepthByPair(SelfDepth):
+    """The same, but of a pair of bodies only its deepest shapes count; frames with near bodies are watched.
+
+    Authored clips are solved with this count. A body made of several shapes weighs more when each of them counts, and an
+    authored clip then comes out up to 0.035 rad otherwise; so both counts stay, with one watch and one softening.
+    """
 
     def __init__(self, character: Character, valid: Tensor, near: float, renew: int, soft: float, margin: float) -> None:
-        """As `SelfDepth`."""
-        self.character, self.valid, self.near, self.renew, self.soft, self.margin = character, valid, near, renew, soft, margin
-        self.steps = 0
+        super().__init__(character, valid, near, renew, soft, margin)
         self.tight = torch.zeros(0, dtype=torch.long, device=valid.device)
 
     def __call__(self, pose: BodyPose) -> Tensor:

@@ -11,8 +11,12 @@ from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.loop.initial_dataset import check_start
 from parc.loop.loop_plan import PAPER, LoopSettings, TrackerPlan
+from parc.loop.stage_options import flag_of
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
 from parc.track.learn.policy import load_actor
+
+_OF_THE_TRACKER = ("observation", "policy", "action", "contract")
+"""settings of a tracker that one trained on from it has too"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ def prepare(settings: LoopSettings, sources: RunSources, character: Character) -
 def _with_models(settings: LoopSettings, sources: RunSources, character: Character) -> LoopSettings:
     plans, variations = settings.plans, settings.variations
     if sources.generator is not None:
+        _check_options(settings, sources.generator, ("generator.generator.",))
         model = Generator.load(sources.generator, character).settings
         if settings.name == PAPER and isinstance(model.schedule, FlowSchedule):
             raise SettingsError(
@@ -57,7 +62,8 @@ def _with_models(settings: LoopSettings, sources: RunSources, character: Charact
         plans = tuple(replace(p, generator=replace(p.generator, generator=model)) for p in plans)
     if sources.tracker is not None:
         theirs = load_actor(sources.tracker, character).settings
-        kept = {name: getattr(theirs, name) for name in ("observation", "policy", "action", "contract")}
+        kept = {name: getattr(theirs, name) for name in _OF_THE_TRACKER}
+        _check_options(settings, sources.tracker, tuple(f"tracker.settings.{name}." for name in _OF_THE_TRACKER))
         if settings.name == PAPER and kept["action"] != plans[0].tracker.settings.action:
             raise SettingsError(
                 f"the preset {PAPER} trains a tracker whose actions are the motors' targets, and {sources.tracker} adds its own "
@@ -67,6 +73,14 @@ def _with_models(settings: LoopSettings, sources: RunSources, character: Charact
         if variations is not None:
             variations = replace(variations, tracker=_with_parts(variations.tracker, kept))
     return replace(settings, plans=plans, variations=variations)
+
+
+def _check_options(settings: LoopSettings, model: Path, places: tuple[str, ...]) -> None:
+    """That nothing was asked for which a model decides."""
+    if asked := [place for place in settings.options if place.startswith(places)]:
+        raise SettingsError(
+            f"{', '.join(map(flag_of, asked))} is not free: {model} has its own and is trained on (--shipped False: from nothing)"
+        )
 
 
 def _with_parts(plan: TrackerPlan, parts: dict[str, Any]) -> TrackerPlan:

@@ -13,7 +13,9 @@ symmetric by construction.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+import tyro
 
 from parc.correct.correct_motions import OptimiseSettings
 from parc.correct.synthesise_clips import SynthesisSettings
@@ -60,19 +62,20 @@ class SynthesisPlan:
     """wanted; units are made until there are as many"""
     most_units: int = 1000
     """units after which it is given up"""
-    settings: SynthesisSettings = field(default_factory=SynthesisSettings)
+    settings: Annotated[SynthesisSettings, tyro.conf.arg(name="")] = field(default_factory=SynthesisSettings)
 
 
 @dataclass(frozen=True)
 class TrackerPlan:
     """How an iteration trains its tracker."""
 
-    settings: TrackerSettings = field(default_factory=TrackerSettings)
-    training: TrainingPlan = field(default_factory=TrainingPlan)
+    settings: Annotated[TrackerSettings, tyro.conf.arg(name="")] = field(default_factory=TrackerSettings)
+    training: Annotated[TrainingPlan, tyro.conf.arg(name="")] = field(default_factory=TrainingPlan)
     least_followed: float = 0.0
     """share of a synthesised motion that the policy before must follow for the new one to train on it; 0: it trains on all"""
-    continued: PPOSettings | None = None
-    """PPO of a training that begins with trained weights; None: as one that begins with nothing"""
+    continued: tyro.conf.Suppress[PPOSettings | None] = None
+    """PPO of a training that begins with trained weights; None: as one that begins with nothing. As options those of `settings`
+    hold for both"""
 
     @classmethod
     def paper(cls) -> "TrackerPlan":
@@ -109,7 +112,7 @@ class IterationPlan:
     tracker: TrackerPlan = field(default_factory=TrackerPlan)
     record: RecordSettings = field(default_factory=RecordSettings)
     guard: GuardSettings = field(default_factory=GuardSettings)
-    expected: Expected = field(default_factory=Expected)
+    expected: tyro.conf.Suppress[Expected] = field(default_factory=Expected)
 
     @classmethod
     def paper(cls, clips: int, ground: Literal["boxes", "course"]) -> "IterationPlan":
@@ -184,6 +187,8 @@ class LoopSettings:
     """share of the preset's work that was asked for (`parc.loop.time_budget`)"""
     minutes: float | None = None
     """about how long an iteration was asked to take (`parc.loop.time_budget`)"""
+    options: dict[str, Any] = field(default_factory=dict)
+    """settings of stages that were asked for, by place (`parc.loop.stage_options`)"""
     torch_threads: int = 0
     """of torch on the CPU, part of what makes a run repeatable; 0: as they are"""
 
@@ -356,23 +361,3 @@ def _recording(shortest: float, cut: float, clips_per_unit: int, accept: Recordi
         accept=accept or RecordingLimits(shortest=shortest),
         clips_per_unit=clips_per_unit,
     )
-
-
-__all__ = [
-    "PRESETS",
-    "AdmissionLimits",
-    "Expected",
-    "GuardSettings",
-    "IterationPlan",
-    "LoopSettings",
-    "StartSettings",
-    "SynthesisPlan",
-    "TrackerPlan",
-    "VariationPlan",
-    "gpu",
-    "paper",
-    "preset",
-    "quick",
-    "scratch",
-    "tiny",
-]  # fmt: skip

@@ -68,6 +68,8 @@ def _is_run(run: Any) -> bool:
     kinds = {"name": str, "plans": list, "iterations": int, "physics_correction": bool, "seed": int}
     if not all(isinstance(settings.get(key), kind) for key, kind in kinds.items()):
         return False
+    if not isinstance(settings.get("options", {}), dict) or not isinstance(settings.get("torch_threads", 0), int):
+        return False
     if not 1 <= settings["iterations"] <= 10**6 or not isinstance(settings.get("minutes"), int | float | None):
         return False
     return all(path is None or isinstance(path, str) for path in sources.values())

@@ -20,12 +20,12 @@ NEAR = 0.02
 
 
 def penetration_loss(batch: ClipBatch) -> Tensor:
-    """TPL, [N], m."""
+    """TPL, [N], m summed over points and frames."""
     return (batch.depth.sum(-1) * batch.valid).sum(1)
 
 
 def contact_loss(batch: ClipBatch, absolute: bool = False) -> Tensor:
-    """TCL, [N], m; `absolute`: a labelled body that is wholly inside the terrain misses its contact too."""
+    """TCL, [N], m summed over bodies and frames; `absolute`: a labelled body inside the terrain misses its contact too."""
     distance = batch.body_clearance
     if absolute:
         distance = min_per_body(batch.surface, batch.point_clearance + batch.depth)

@@ -126,6 +126,7 @@ def new_spec(contract: Contract, name: str) -> mujoco.MjSpec:
 def add_ground_box(
     spec: mujoco.MjSpec, centre: tuple[float, float, float], half: tuple[float, float, float], contract: Contract
 ) -> None:
+    """A fixed box of terrain, which touches bodies only; `centre` and half sizes in m."""
     geom = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half, rgba=(0.55, 0.58, 0.6, 1.0))
     _set_contact(geom, contract, _GROUND_BIT, _BODY_BIT)
 
@@ -154,6 +155,7 @@ def add_character(spec: mujoco.MjSpec, character: Character, contract: Contract)
 
 
 def compile_spec(spec: mujoco.MjSpec, character: Character) -> mujoco.MjModel:
+    """The model of a specification; CharacterError with MuJoCo's reason where it cannot be built."""
     try:
         return spec.compile()
     except ValueError as error:

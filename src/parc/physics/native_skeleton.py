@@ -16,6 +16,8 @@ from parc.physics.mujoco_model import native_copy
 
 
 class NativeSkeleton:
+    """Forward kinematics of N worlds by MuJoCo on CPU threads: where bodies are, from qpos alone."""
+
     def __init__(self, character: Character, model: mujoco.MjModel, num_worlds: int, threads: int) -> None:
         bare, off = native_copy(model), mujoco.mjtDisableBit
         bare.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_CONSTRAINT | off.mjDSBL_ACTUATION | off.mjDSBL_SENSOR

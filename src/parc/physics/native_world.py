@@ -28,6 +28,8 @@ _STILL_ABOVE = 0.499
 
 
 class NativeWorld(World):
+    """N worlds in MuJoCo on CPU threads; each has its own row of a bank of terrains."""
+
     def __init__(self, character: Character, contract: Contract, num_worlds: int, threads: int = 0, cell: float = CELL) -> None:
         """threads: 0 takes one for each CPU."""
         if num_worlds < 1 or threads < 0:

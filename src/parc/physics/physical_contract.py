@@ -32,6 +32,8 @@ class ContractError(ParcError):
 
 @dataclass(frozen=True)
 class Contract:
+    """Everything physical that a policy is trained under; stored with its weights."""
+
     control_hz: int = 30
     """policy steps a second"""
     substeps: int = 4

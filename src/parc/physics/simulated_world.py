@@ -38,6 +38,8 @@ def out_of_bounds(qpos: Array, qvel: Array) -> Array:
 
 
 class World(ABC):
+    """N simulated characters, each on a terrain of its own; what both engines do."""
+
     character: Character
     contract: Contract
     num_worlds: int

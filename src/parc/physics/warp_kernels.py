@@ -66,6 +66,7 @@ def park(
     warmstart: wp.array2d[float],
     diverged: wp.array[bool],
 ):
+    """Flags worlds whose state is not finite or too fast, and lets flagged ones fall high above the ground."""
     world = wp.tid()
     fine = not diverged[world]
     for k in range(qpos.shape[1]):
@@ -91,6 +92,7 @@ def bring_back(
     qvel: wp.array2d[float],
     warmstart: wp.array2d[float],
 ):
+    """Flagged worlds get their last good state again."""
     world = wp.tid()
     if not diverged[world]:
         return
@@ -112,6 +114,7 @@ def publish(
     body_rot: wp.array3d[float],
     contacts: wp.array2d[float],
 ):
+    """Poses of bodies (xyzw) and touches of all worlds; a flagged world keeps the touches it had."""
     world, body = wp.tid()
     p = xpos[world, body_id[body]]
     q = xquat[world, body_id[body]]

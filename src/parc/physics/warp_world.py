@@ -53,6 +53,8 @@ SPARE_CONTACTS = 256
 
 
 class WarpWorld(World):
+    """N worlds in MuJoCo Warp, a control step recorded as one CUDA graph."""
+
     def __init__(
         self,
         character: Character,

@@ -89,6 +89,8 @@ class TraverseSettings:
 class Traverse:
     """What came of it."""
 
+    path: TerrainPath
+    """the way that was asked for"""
     simulated: Clip | None
     """what the body did; None if no candidate survived its first steps"""
     plan: Clip | None
@@ -110,6 +112,8 @@ class Traverse:
     """s"""
     cpu: float
     """s, all threads"""
+    seed: int = 0
+    """of its random numbers, where it was begun with one"""
 
     @property
     def seconds(self) -> float:
@@ -159,6 +163,7 @@ def _outcome(
         qvel = _joined([branch.states.qvel[: branch.end + 1] for branch in lineage])
         targets = torch.cat([branch.targets[: branch.end] for branch in lineage]).cpu()
     return Traverse(
+        path,
         clips[0],
         clips[1],
         qvel,

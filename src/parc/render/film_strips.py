@@ -1,6 +1,6 @@
 """Motions over time: sheets of panels, rows of motions under each other, moving pictures."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from parc.render.film_file import check_film, film_bytes, frame_time
 from parc.render.picture_caption import grid, label
 from parc.render.viewpoint import clear_view, hidden_share
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.on_progress import OnProgress
 
 _SMOOTHING = 0.25
 """s over which the camera's target is averaged: it follows the body, not its steps"""
@@ -85,14 +86,14 @@ def animate(
     fps: float = 15.0,
     camera: Camera | None = None,
     follow: bool = True,
-    on_frame: Callable[[int, int], object] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Path:
     """A moving picture at true speed, in the format that the file's name says: `.mp4`, `.webp`, `.gif`, `.png` or `.apng`.
 
-    `on_frame(pictures drawn, pictures in all)` is called after each.
+    `on_progress` is called after each picture.
     """
     file = Path(file)
-    write_bytes_atomically(file, draw_film(clips, character, file.suffix, size, fps, camera, follow, on_frame))
+    write_bytes_atomically(file, draw_film(clips, character, file.suffix, size, fps, camera, follow, on_progress))
     return file
 
 
@@ -104,9 +105,9 @@ def draw_film(
     fps: float = 15.0,
     camera: Camera | None = None,
     follow: bool = True,
-    on_frame: Callable[[int, int], object] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> bytes:
-    """The content of such a file; `on_frame` may raise to end it."""
+    """The content of such a file; `on_progress` may raise to end it."""
     check_film(suffix)
     shown = frame_time(suffix, fps)
     actors = actors_of(clips, character)
@@ -116,8 +117,8 @@ def draw_film(
     frames = []
     for frame in _frames(first, actors, times, size, camera, follow=actors[0] if follow else None):
         frames.append(frame)
-        if on_frame is not None:
-            on_frame(len(frames), len(times))
+        if on_progress is not None:
+            on_progress(len(frames), len(times))
     return film_bytes(frames, suffix, shown)
 
 

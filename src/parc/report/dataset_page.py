@@ -4,7 +4,6 @@ One file that opens offline. Motions are unpacked only when they are looked at, 
 set would make the page too large, motions are shown at every second, third, ... frame.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -21,6 +20,7 @@ from parc.render.clip_picture import draw_clip
 from parc.report.report_page import GalleryEntry, Report
 from parc.report.svg_chart import bar_chart
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.on_progress import OnProgress
 
 PICTURE: Size = (300, 200)
 BYTES_PER_BODY = 20
@@ -34,7 +34,7 @@ def write_dataset_page(
     character: Character,
     file: Path | str,
     megabytes: float = 22.0,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Path:
     """`megabytes` is what the motions may take; pictures come on top, about 10 kB a clip."""
     dataset.check_fits(character)

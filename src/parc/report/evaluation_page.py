@@ -15,10 +15,12 @@ from markupsafe import Markup
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.evaluate.evaluation_job import Evaluator, as_json
+from parc.evaluate.evaluation_job import Evaluator
+from parc.evaluate.evaluation_result import EvaluationResult
 from parc.evaluate.models_under_test import Contender, ModelsUnderTest
 from parc.evaluate.paper_results import NO_CORRECTION
 from parc.evaluate.terrain_sets import set_title
+from parc.quality.measure_table import MEASURES
 from parc.report.evaluation_table import (
     Column,
     Row,
@@ -40,10 +42,8 @@ _MOST_VIEWERS = 8
 _HJF = "hjf_code"
 """the released code's count, which made the paper's numbers"""
 _TABLE_1 = (
-    Column("fwd", "FWD, m", True),
-    Column("tpl", "TPL, m", True),
-    Column("tcl", "TCL, m", True),
-    Column(_HJF, "HJF, %", True, theirs="hjf"),
+    *(Column(key, f"{key.upper()}, {MEASURES[key].unit}", True) for key in ("fwd", "tpl", "tcl")),
+    Column(_HJF, f"HJF, {MEASURES[_HJF].unit}", True, theirs="hjf"),
 )
 _MORE = (
     Column("goal", "goal reached, %", False),
@@ -58,7 +58,9 @@ _MORE = (
     Column("human_n", "seconds like people's, N %", False),
 )
 _F1_UNIT = "labels against geometry"
-_CHARTS = (("fwd", "fwd", "FWD", "m"), ("tpl", "tpl", "TPL", "m"), ("tcl", "tcl", "TCL", "m"), (_HJF, "hjf", "HJF", "%"))
+_CHARTS = tuple(
+    (key, told, told.upper(), MEASURES[key].unit) for key, told in (("fwd", "fwd"), ("tpl", "tpl"), ("tcl", "tcl"), (_HJF, "hjf"))
+)
 _MORE_CHARTS = (
     ("goal", "Goal reached", "%"),
     ("foot_skate", "Foot skate", "% of contact frames"),
@@ -68,10 +70,10 @@ _MORE_CHARTS = (
 
 
 def write_evaluation(
-    out: Path, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+    out: Path, result: EvaluationResult, models: ModelsUnderTest, evaluator: Evaluator, character: Character
 ) -> Path:
     """Write evaluation.json and report.html; `result` as `parc evaluate` gathers it."""
-    write_bytes_atomically(out / JSON_FILE, (json.dumps(as_json(result), indent=1) + "\n").encode())
+    write_bytes_atomically(out / JSON_FILE, (json.dumps(result.to_json(), indent=1) + "\n").encode())
     page = Report("PARC evaluation", _subtitle(result), is_evaluation=True)
     page.add_cards(_cards(result))
     _add_generators(page, result)
@@ -85,20 +87,20 @@ def write_evaluation(
     return out / PAGE_FILE
 
 
-def _subtitle(result: dict[str, Any]) -> str:
-    test, settings = result["test_set"], result["settings"]["generator"]
+def _subtitle(result: EvaluationResult) -> str:
+    test, settings = result.test_set, result.settings["generator"]
     limits = " and ".join(f"{x:g}" for x in settings["limits"])
     size = f"{set_title(test)} x {settings['candidates']} motions"
-    return f"{size}, {limits} s at most; seed {settings['seed']}, {result['device']}"
+    return f"{size}, {limits} s at most; seed {settings['seed']}, {result.device}"
 
 
-def _main_limit(result: dict[str, Any]) -> str:
-    return f"{result['settings']['generator']['limits'][0]:g}"
+def _main_limit(result: EvaluationResult) -> str:
+    return f"{result.settings['generator']['limits'][0]:g}"
 
 
-def _cards(result: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _cards(result: EvaluationResult) -> list[tuple[str, str, str]]:
     """Of the last model that learned from corrected motions."""
-    limit, theirs = _main_limit(result), result["paper"]
+    limit, theirs = _main_limit(result), result.paper
     final = _final(result)
     mean, place = final["limits"][limit]["mean"], final["label"] if final["label"] in theirs["generators"] else "iteration 4"
     paper = theirs["generators"][place]
@@ -106,40 +108,40 @@ def _cards(result: dict[str, Any]) -> list[tuple[str, str, str]]:
     cards = [
         (f"{short(mean['goal'])} %", f"reach the goal within {limit} s", ""),
         (f"{short(mean['fwd'])} m", "from the goal at the end (FWD)", f"{beside}: {paper['fwd']:g} m"),
-        (f"{short(mean['tpl'])} m", "penetration (TPL)", f"{beside}: {paper['tpl']:g} m"),
-        (f"{short(mean['tcl'])} m", "missed contact (TCL)", f"{beside}: {paper['tcl']:g} m"),
+        (short(mean["tpl"]), f"penetration (TPL), {MEASURES['tpl'].unit}", f"{beside}: {paper['tpl']:g}"),
+        (short(mean["tcl"]), f"missed contact (TCL), {MEASURES['tcl'].unit}", f"{beside}: {paper['tcl']:g}"),
         (f"{short(mean[_HJF])} %", "high jerk frames (HJF)", f"{beside}: {paper['hjf']:g} %"),
     ]
-    if result["trackers"]:
-        row = result["trackers"][-1]
+    if result.trackers:
+        row = result.trackers[-1]
         place = row["label"] if row["label"] in theirs["trackers"] else "iteration 4"
         paper_success = f"{place.replace('iteration', 'it.')}: {theirs['trackers'][place]['success']:g} %"
         cards.append((f"{short(row['success'])} %", "of its motions tracked to the end", paper_success))
     return cards
 
 
-def _final(result: dict[str, Any]) -> dict[str, Any]:
-    corrected = {m["label"] for m in result["models"] if m["physics_correction"]}
-    rows = [row for row in result["generators"] if row["label"] in corrected]
-    return (rows or result["generators"])[-1]
+def _final(result: EvaluationResult) -> dict[str, Any]:
+    corrected = {m["label"] for m in result.models if m["physics_correction"]}
+    rows = [row for row in result.generators if row["label"] in corrected]
+    return (rows or result.generators)[-1]
 
 
-def _add_generators(page: Report, result: dict[str, Any]) -> None:
-    theirs = result["paper"]["generators"]
+def _add_generators(page: Report, result: EvaluationResult) -> None:
+    theirs = result.paper["generators"]
     page.add_section(
         "Table 1: motion generators",
         "Means over all motions, nothing selected or corrected, unfinished motions included; ± is the standard error over "
         "terrains, bold the best of ours.",
     )
-    for n, limit in enumerate(result["generators"][0]["limits"]):
+    for n, limit in enumerate(result.generators[0]["limits"]):
         beside = theirs if n == 0 else {}
         page.add_table(
             comparison(_rows(result, limit), beside, _TABLE_1, f"time limit {limit} s", "the paper's, on walks, limit not stated")
         )
     _add_families(page, result)
     limit = _main_limit(result)
-    places, joined = _places([row["label"] for row in result["generators"]], list(theirs))
-    by_label = {row["label"]: row["limits"][limit] for row in result["generators"]}
+    places, joined = _places([row["label"] for row in result.generators], list(theirs))
+    by_label = {row["label"]: row["limits"][limit] for row in result.generators}
     charts = []
     for ours, paper, title, unit in _CHARTS:
         mine = [by_label[p]["mean"][ours] if p in by_label else None for p in places]
@@ -149,16 +151,16 @@ def _add_generators(page: Report, result: dict[str, Any]) -> None:
         charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, most=_most(unit)))
     page.add_chart(*charts)
     page.add_heading("Beyond the paper")
-    for limit in result["generators"][0]["limits"]:
+    for limit in result.generators[0]["limits"]:
         page.add_table(comparison(_rows(result, limit), {}, _MORE, f"time limit {limit} s"))
-    if len(result["generators"]) > 1:
+    if len(result.generators) > 1:
         page.add_chart(*_more_charts(result))
     _add_likeness(page, result)
     page.add_heading("Which terrains are crossed")
-    limit = list(result["generators"][0]["limits"])[-1]
+    limit = list(result.generators[0]["limits"])[-1]
     page.add_text(f"One cell a terrain, family by family, the fuller the more of its motions reach the goal within {limit} s.")
     strips = []
-    for row in result["generators"]:
+    for row in result.generators:
         shares = row["goal_by_terrain"][limit]
         told = (
             f"{short(row['limits'][limit]['mean']['goal'])} % of motions, {sum(x > 0 for x in shares)} of {len(shares)} terrains"
@@ -167,21 +169,21 @@ def _add_generators(page: Report, result: dict[str, Any]) -> None:
     page.add_panels(strips, "strips")
 
 
-def _add_families(page: Report, result: dict[str, Any]) -> None:
+def _add_families(page: Report, result: EvaluationResult) -> None:
     """A row for each model and family, where there are several families."""
-    families = result["test_set"]["families"]
+    families = result.test_set["families"]
     if len(families) < 2:
         return
     page.add_heading("By family of terrain")
-    for limit in result["generators"][0]["limits"]:
-        parts = [(f"{row['label']}, {f}", row["by_family"][f]["limits"][limit]) for row in result["generators"] for f in families]
+    for limit in result.generators[0]["limits"]:
+        parts = [(f"{row['label']}, {f}", row["by_family"][f]["limits"][limit]) for row in result.generators for f in families]
         rows = [(label, part["mean"], part["error"]) for label, part in parts]
         page.add_table(comparison(rows, {}, (*_TABLE_1, _MORE[0]), f"time limit {limit} s"))
 
 
-def _more_charts(result: dict[str, Any]) -> list[Markup]:
+def _more_charts(result: EvaluationResult) -> list[Markup]:
     """What the paper does not tell, over the models, a line for each time limit."""
-    rows = result["generators"]
+    rows = result.generators
     places, joined = _places([row["label"] for row in rows], [])
     by_label = {row["label"]: row["limits"] for row in rows}
     charts = []
@@ -199,14 +201,14 @@ def _most(unit: str) -> float:
     return 100.0 if unit.startswith("%") else 1.0 if unit == _F1_UNIT else math.inf
 
 
-def _rows(result: dict[str, Any], limit: str) -> list[Row]:
-    return [(row["label"], row["limits"][limit]["mean"], row["limits"][limit]["error"]) for row in result["generators"]]
+def _rows(result: EvaluationResult, limit: str) -> list[Row]:
+    return [(row["label"], row["limits"][limit]["mean"], row["limits"][limit]["error"]) for row in result.generators]
 
 
-def _add_likeness(page: Report, result: dict[str, Any]) -> None:
-    if "likeness" not in result:
+def _add_likeness(page: Report, result: EvaluationResult) -> None:
+    if result.likeness is None:
         return
-    told = result["likeness"]
+    told = result.likeness
     rows = [[r["label"], _cell(r["frechet"]), _cell(r["frechet_floor"]), _cell(r["diversity"])] for r in told["rows"]]
     columns = [
         "best motion of each terrain",
@@ -223,25 +225,25 @@ def _cell(value: float | None) -> float | str:
     return "–" if value is None or math.isnan(value) else value
 
 
-def _add_trackers(page: Report, result: dict[str, Any]) -> None:
-    theirs = result["paper"]["trackers"]
-    if result["trackers"]:
-        test = result["settings"]["tracker"]
+def _add_trackers(page: Report, result: EvaluationResult) -> None:
+    theirs = result.paper["trackers"]
+    if result.trackers:
+        test = result.settings["tracker"]
         page.add_section(
             "Table 2: motion trackers",
             "Each tracker on the best motion its generator made for each terrain. Success: from the first frame to the end, "
             f"mean action, no noise (beside it, trials with start noise: {test['trials'] - 1}). Joint error: root-relative, "
             f"mean over {test['episodes']} episodes from random frames of each motion (the paper: 2048).",
         )
-        rows = [(row["label"], tracker_values(row), tracker_errors(row)) for row in result["trackers"]]
+        rows = [(row["label"], tracker_values(row), tracker_errors(row)) for row in result.trackers]
         page.add_table(comparison(rows, theirs, tracker_columns(), "", "the paper's, on walks"))
-        families = result["test_set"]["families"]
+        families = result.test_set["families"]
         if len(families) > 1:
-            parts = [(f"{row['label']}, {f}", row["by_family"][f]) for row in result["trackers"] for f in families]
+            parts = [(f"{row['label']}, {f}", row["by_family"][f]) for row in result.trackers for f in families]
             rows = [(label, tracker_values(part), tracker_errors(part)) for label, part in parts]
             page.add_table(comparison(rows, {}, tracker_columns(), "by family of terrain"))
-        places, joined = _places([row["label"] for row in result["trackers"]], list(theirs))
-        by_label = {row["label"]: row for row in result["trackers"]}
+        places, joined = _places([row["label"] for row in result.trackers], list(theirs))
+        by_label = {row["label"]: row for row in result.trackers}
         charts = []
         for key, error, title, unit in (
             ("success", "success_error", "Success", "%"),
@@ -253,26 +255,26 @@ def _add_trackers(page: Report, result: dict[str, Any]) -> None:
             lines.append(Line("paper", "paper", [theirs[p][key] if p in theirs else None for p in places]))
             charts.append(steps_chart(title, unit, [_brief(p) for p in places], lines, joined, most=_most(unit)))
         page.add_chart(*charts)
-    if "on_dataset" in result:
-        page.add_section("Trackers on a data set", f"{result['on_dataset']['clips']} clips, from the first frame, by skill.")
-        for row in result["on_dataset"]["rows"]:
+    if result.on_dataset is not None:
+        page.add_section("Trackers on a data set", f"{result.on_dataset['clips']} clips, from the first frame, by skill.")
+        for row in result.on_dataset["rows"]:
             page.add_table(dataset_table(row))
 
 
-def _add_blending(page: Report, result: dict[str, Any]) -> None:
-    if "blending" not in result:
+def _add_blending(page: Report, result: EvaluationResult) -> None:
+    if result.blending is None:
         return
-    theirs, limit = result["paper"]["blending"], _main_limit(result)
-    label = result["blending"]["label"]
+    theirs, limit = result.paper["blending"], _main_limit(result)
+    label = result.blending["label"]
     page.add_section(
         "Table 3: blended denoising",
         f"The generator '{label}' with each blending coefficient s, {limit} s. s = 1 ignores the past frames, s = 0 trusts them "
         "alone. The annealed schedules start at 1 while the sample is noise and end at 0.",
     )
-    rows = [(r["label"], r["limits"][limit]["mean"], r["limits"][limit]["error"]) for r in result["blending"]["rows"]]
+    rows = [(r["label"], r["limits"][limit]["mean"], r["limits"][limit]["error"]) for r in result.blending["rows"]]
     columns = (*_TABLE_1, Column("goal", "goal reached, %", False), Column("seam_jerk", "seam jerk ratio", True))
     page.add_table(comparison(rows, theirs, columns, "", "the paper's, iteration 4"))
-    constants = [r for r in result["blending"]["rows"] if r["label"] in theirs]
+    constants = [r for r in result.blending["rows"] if r["label"] in theirs]
     charts = []
     for ours, paper, title, unit in _CHARTS:
         mine = [r["limits"][limit]["mean"][ours] for r in constants]
@@ -283,13 +285,13 @@ def _add_blending(page: Report, result: dict[str, Any]) -> None:
     page.add_chart(*charts)
 
 
-def _add_displacement(page: Report, result: dict[str, Any]) -> None:
+def _add_displacement(page: Report, result: EvaluationResult) -> None:
     page.add_section(
         "Where motions go",
         "Net horizontal displacement from the first frame, which stands in the middle and looks up. Evenness: 0 % if all "
         "motions go one way, 100 % if all eight directions are taken alike.",
     )
-    for heading, rows in (("Data sets", result["datasets"]), ("Generated on these terrains", result["generators"])):
+    for heading, rows in (("Data sets", result.datasets), ("Generated on these terrains", result.generators)):
         if rows:
             every = [max(abs(x), abs(y)) for row in rows for x, y in row["displacement"]] or [1.0]
             reach = max(1.0, sorted(every)[math.ceil(0.99 * (len(every) - 1))] * 1.35)
@@ -303,7 +305,7 @@ def _spread_note(row: dict[str, Any]) -> str:
 
 
 def _add_side_by_side(
-    page: Report, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+    page: Report, result: EvaluationResult, models: ModelsUnderTest, evaluator: Evaluator, character: Character
 ) -> None:
     shown = _shown(models.generators)
     clips = {c.label: evaluator.best_motions(c) for c in shown}
@@ -314,7 +316,7 @@ def _add_side_by_side(
     )
     for terrain in _interesting(result, [c.label for c in shown], max(1, min(3, _MOST_VIEWERS // len(shown)))):
         viewers = [([replace(clips[c.label][terrain], name=c.label)], c.label, _fate(clips[c.label][terrain])) for c in shown]
-        page.add_together(f"Terrain {result['cases'][terrain]['name']}", viewers, character)
+        page.add_together(f"Terrain {result.cases[terrain]['name']}", viewers, character)
 
 
 def _shown(contenders: Sequence[Contender]) -> list[Contender]:
@@ -323,10 +325,10 @@ def _shown(contenders: Sequence[Contender]) -> list[Contender]:
     return every if len(every) <= _MOST_VIEWERS else [every[0], *every[-(_MOST_VIEWERS - 1) :]]
 
 
-def _interesting(result: dict[str, Any], labels: list[str], count: int) -> list[int]:
+def _interesting(result: EvaluationResult, labels: list[str], count: int) -> list[int]:
     """Terrains on which the last generator gains most over the first, then those on which it arrives most often."""
     limit = _main_limit(result)
-    shares = {row["label"]: row["goal_by_terrain"][limit] for row in result["generators"]}
+    shares = {row["label"]: row["goal_by_terrain"][limit] for row in result.generators}
     first, last = shares[labels[0]], shares[labels[-1]]
     order = sorted(range(len(last)), key=lambda k: (-(last[k] - first[k]), -last[k], k))
     return order[:count]
@@ -339,13 +341,13 @@ def _fate(clip: Clip) -> str:
 
 
 def _add_tracked(
-    page: Report, result: dict[str, Any], models: ModelsUnderTest, evaluator: Evaluator, character: Character
+    page: Report, result: EvaluationResult, models: ModelsUnderTest, evaluator: Evaluator, character: Character
 ) -> None:
     """Reference and simulation of the last tracker: a motion it follows to the end, and one it loses."""
-    if not result["trackers"]:
+    if not result.trackers:
         return
     contender = models.trackers[-1]
-    told = result["trackers"][-1]["by_motion"]
+    told = result.trackers[-1]["by_motion"]
     order = sorted(range(len(told)), key=lambda k: (-told[k]["tracked"], k))
     won = [k for k in order if told[k]["success"]][:1]
     lost = [k for k in order if not told[k]["success"]][:1]
@@ -359,11 +361,11 @@ def _add_tracked(
     for k, clip, simulated in zip((*won, *lost), chosen, evaluator.simulated(contender, chosen), strict=True):
         end = "followed to the end" if told[k]["success"] else f"lost after {simulated.motion.duration:.1f} s"
         pair = [replace(clip, name="generated"), replace(simulated, name="simulated")]
-        viewers.append((pair, f"Terrain {result['cases'][k]['name']}", end))
+        viewers.append((pair, f"Terrain {result.cases[k]['name']}", end))
     page.add_together("Tracking", viewers, character)
 
 
-def _add_method(page: Report, result: dict[str, Any]) -> None:
+def _add_method(page: Report, result: EvaluationResult) -> None:
     page.add_section(
         "How it was measured",
         "FWD: horizontal distance of the last frame's root from the end of the path. TPL: depth in the terrain summed over 304 "
@@ -374,10 +376,10 @@ def _add_method(page: Report, result: dict[str, Any]) -> None:
     )
     rows = [
         [m["label"], *(f"{m[k]['file']} {m[k]['sha256'][:12]}" if m[k] else "" for k in ("generator", "tracker")), m["sampler"]]
-        for m in result["models"]
+        for m in result.models
     ]
     page.add_table(rows, ["model", "generator", "tracker", "sampler"])
-    page.add_details("settings", result["settings"])
+    page.add_details("settings", result.settings)
 
 
 def _places(ours: list[str], theirs: list[str]) -> tuple[list[str], int]:

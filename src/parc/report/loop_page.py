@@ -1,4 +1,4 @@
-"""The page of a run of the loop: stages, numbers, lineage, and some of what was recorded to look at."""
+"""The page of a run of the loop: whether it went well, a replay, what changed; then stages, numbers, lineage, more replays."""
 
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from parc.dataset.dataset_store import Dataset
 from parc.generate.training.generator_training import METRICS_FILE
 from parc.loop.admit_clips import DATASET
 from parc.loop.loop_report import REPORT_HTML, gather_report, write_report_json
-from parc.metrics.clip_measures import UNITS
+from parc.quality.measure_table import MEASURES
 from parc.render.film_strips import filmstrip
+from parc.report.loop_verdict import courses, verdict
 from parc.report.report_page import Report
 from parc.report.svg_chart import line_chart
 from parc.run.atomic_files import write_bytes_atomically
@@ -33,6 +34,9 @@ def write_loop_report(folder: Path | str, character: Character, clips_shown: int
     numbers = gather_report(folder)
     write_report_json(folder, numbers)
     page = Report(f"PARC loop: {numbers['preset']}", _subtitle(numbers))
+    page.add_text(verdict(numbers))
+    shown = _add_newest(page, folder, numbers, character)
+    _add_courses(page, numbers)
     page.add_table(
         {
             "clips recorded": numbers["recorded"],
@@ -44,7 +48,8 @@ def write_loop_report(folder: Path | str, character: Character, clips_shown: int
     )
     _add_stages(page, numbers)
     for iteration in numbers["iterations"]:
-        _add_iteration(page, folder, iteration, character, clips_shown)
+        _add_iteration(page, folder, iteration, character, clips_shown, shown)
+    page.add_details("hashes: what each stage and each clip was made from", _hashes(numbers))
     page.add_details("everything as JSON (report.json)", numbers)
     file = folder / REPORT_HTML
     write_bytes_atomically(file, page.html().encode())
@@ -63,34 +68,61 @@ def _add_stages(page: Report, numbers: dict[str, Any]) -> None:
     rows = []
     for stage in numbers["stages"]:
         result = ", ".join(f"{k} {_short(v)}" for k, v in stage["result"].items() if isinstance(v, int | float))
-        made = ", ".join(sorted({h[:8] for h in stage["outputs"].values()})[:3])
-        came = ", ".join(f"{k} {h[:8]}" for k, h in stage["inputs"].items())
-        rows.append([stage["stage"], round(stage["seconds"], 1), result, came, made])
-    page.add_table(rows, ["stage", "seconds", "result", "made from", "files"])
+        rows.append([stage["stage"], round(stage["seconds"], 1), result])
+    page.add_table(rows, ["stage", "seconds", "result"])
 
 
-def _add_iteration(page: Report, folder: Path, numbers: dict[str, Any], character: Character, clips_shown: int) -> None:
+def _add_newest(page: Report, folder: Path, numbers: dict[str, Any], character: Character) -> str:
+    """A replay of the longest clip that joined last; its name."""
+    for iteration in reversed(numbers["iterations"]):
+        if iteration["joined"]:
+            place = folder / f"iteration-{iteration['iteration']:02d}"
+            (clip,) = _longest(place, iteration["joined"], 1)
+            text = f"recorded in iteration {iteration['iteration']}: {clip.name}; drag to turn, wheel to zoom"
+            page.add_replay(clip, character, text)
+            return clip.name
+    return ""
+
+
+def _add_courses(page: Report, numbers: dict[str, Any]) -> None:
+    """The numbers of every iteration side by side, those that changed first."""
+    turns = {1: "better", -1: "worse", 0: ""}
+    found = sorted(courses(numbers), key=lambda course: course.turn == 0)
+    rows = [[c.what.says, *(_cell(v) for v in c.values), c.what.unit, turns[c.turn]] for c in found]
+    names = [f"iteration {iteration['iteration']}" for iteration in numbers["iterations"]]
+    if rows:
+        page.add_table(rows, ["", *names, "unit", "first to last"])
+
+
+def _hashes(numbers: dict[str, Any]) -> dict[str, Any]:
+    stages = {stage["stage"]: {"made from": stage["inputs"], "files": stage["outputs"]} for stage in numbers["stages"]}
+    rows = [row for iteration in numbers["iterations"] for row in iteration["lineage"]]
+    return {"stages": stages, "clips": {row["clip"]: {"generator": row["generator"], "tracker": row["tracker"]} for row in rows}}
+
+
+def _add_iteration(
+    page: Report, folder: Path, numbers: dict[str, Any], character: Character, clips_shown: int, shown: str
+) -> None:
     i = numbers["iteration"]
     place = folder / f"iteration-{i:02d}"
     page.add_section(f"Iteration {i}", _summary(numbers))
     if numbers["warning"]:
         page.add_text(f"Warning: {numbers['warning']}.")
     sets = list(numbers["metrics"])
-    rows = [[key, *(_cell(numbers["metrics"][s].get(key)) for s in sets), UNITS[key]] for key in _SHOWN]
+    rows = [[key, *(_cell(numbers["metrics"][s].get(key)) for s in sets), MEASURES[key].unit] for key in _SHOWN]
     page.add_table(
         rows, ["metric (mean)", *sets, "unit"], "as generated, after kinematic correction, as recorded, and what joined"
     )
     charts = [chart for chart in (_generator_chart(place), _tracker_chart(place)) if chart]
     if charts:
         page.add_chart(*charts)
-    _add_clips(page, place, numbers["joined"], character, clips_shown)
+    _add_clips(page, place, [name for name in numbers["joined"] if name != shown], character, clips_shown)
     lineage = [
-        [row["clip"], row["parent"], row["generator"][:8], row["tracker"][:8], round(row["seconds"], 2),
-         _cell(row["losses"].get("tracking_error"))]
+        [row["clip"], row["parent"], round(row["seconds"], 2), _cell(row["losses"].get("tracking_error"))]
         for row in numbers["lineage"][:_ROWS]
     ]  # fmt: skip
     if lineage:
-        columns = ["clip", "made from", "generator", "tracker", "seconds", "tracking error, m"]
+        columns = ["clip", "made from", "seconds", f"tracking error, {MEASURES['tracking_error'].unit}"]
         page.add_table(lineage, columns, _caption("lineage of the clips that joined", len(numbers["lineage"])))
     refused = [[name, "; ".join(reasons)] for name, reasons in list(numbers["refused"].items())[:_ROWS]]
     if refused:
@@ -98,11 +130,15 @@ def _add_iteration(page: Report, folder: Path, numbers: dict[str, Any], characte
 
 
 def _add_clips(page: Report, place: Path, names: list[str], character: Character, count: int) -> None:
-    dataset = Dataset.open(place / "dataset" / DATASET)
-    chosen: list[Clip] = sorted((dataset[name] for name in names), key=lambda clip: -len(clip.motion))[:count]
-    for clip in chosen:
+    for clip in _longest(place, names, count):
         page.add_image(filmstrip(clip, character, columns=6, rows=1), clip.name)
         page.add_replay(clip, character, f"{clip.name}: drag to turn, wheel to zoom")
+
+
+def _longest(place: Path, names: list[str], count: int) -> list[Clip]:
+    """Of the clips of an iteration that joined."""
+    dataset = Dataset.open(place / "dataset" / DATASET)
+    return sorted((dataset[name] for name in names), key=lambda clip: -len(clip.motion))[:count]
 
 
 def _summary(numbers: dict[str, Any]) -> str:

@@ -37,7 +37,8 @@ def load_checkpoint(path: Path | str, device: str = "cpu") -> tuple[dict[str, Te
     """Tensors and description; refuses a file that does not have the hash it was written with."""
     with _opened(path, "cpu") as file:
         description = _description(path, file.metadata())
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        # Copied at once: the system ends a process that touches a map beyond the end of a file that was cut.
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         written = description.pop(_HASH, None)
         if written is not None and written != content_hash(tensors, description):
             raise FormatError(f"{path} is damaged or was changed: its content does not have the hash that it was written with")

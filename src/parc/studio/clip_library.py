@@ -35,7 +35,7 @@ class Listed:
 
 
 class Library:
-    """The list of clips, searched by name and skill."""
+    """Clips that can be opened, by name; they are read when they are asked for."""
 
     def __init__(self, character: Character, files: Sequence[Path | str] = (), dataset: Path | str | None = None) -> None:
         self.character = character

@@ -27,7 +27,7 @@ class EditMark:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """Frozen: an edit makes another one."""
+    """All that is edited: terrain, path and clips. Frozen, so that a history of it costs little."""
 
     terrain: Terrain
     """the ground on the stage"""
@@ -82,6 +82,8 @@ class Document:
 
 @dataclass(frozen=True, eq=False)
 class HistoryStep:
+    """A document and what led to it."""
+
     document: Document
     label: str
     """what was done to get here"""

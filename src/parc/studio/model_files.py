@@ -12,6 +12,8 @@ from parc.track.learn.policy import TrainedActor, load_actor
 
 
 class GeneratorFile:
+    """A generator that is loaded when it is first needed."""
+
     def __init__(self, path: Path | str, character: Character, device: str = "cpu") -> None:
         self.path, self._character, self._device = Path(path), character, device
         self._lock = threading.Lock()

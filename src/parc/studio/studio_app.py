@@ -36,6 +36,8 @@ _LEFT = 16
 
 @dataclass(frozen=True)
 class StudioSettings:
+    """How the studio is served."""
+
     host: str = "127.0.0.1"
     """address to listen on"""
     port: int = 8080
@@ -53,6 +55,8 @@ class StudioSettings:
 
 
 class Studio:
+    """The server: pages that people open, each with a session of its own."""
+
     def __init__(
         self,
         character: Character,

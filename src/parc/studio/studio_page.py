@@ -51,6 +51,8 @@ _LOADING = 4.0
 
 
 class Page:
+    """One open page: its panels, its scene, and the thread that does what is clicked, in order."""
+
     def __init__(self, client: ClientHandle, session: Session, gallery: bool = False) -> None:
         self.client, self.session, self.gui = client, session, client.gui
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()

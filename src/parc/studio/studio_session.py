@@ -42,6 +42,8 @@ MOST_CLIPS = 24
 
 
 class Session:
+    """What one page works on: document, history, library and models."""
+
     def __init__(
         self,
         character: Character,

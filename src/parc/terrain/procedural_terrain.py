@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from parc.errors import TerrainError
+from parc.errors import SettingsError, TerrainError
 from parc.terrain.terrain import CELL, Terrain
 from parc.terrain.terrain_edits import crop, recentred
 
@@ -58,12 +58,28 @@ class RandomWalks:
     """side of a cell, m"""
 
 
-CROWDED = (
-    RandomBoxes(),
-    RandomBoxes(size=(24, 24), boxes=40, side=(2, 5), ground=-2.0),
-    RandomBoxes(size=(24, 24), boxes=30, side=(3, 7), ground=-2.0),
-)
-"""from the paper's training terrains to boxes so narrow and high, over so deep a floor, that few ways lead across"""
+@dataclass(frozen=True)
+class CrowdedBoxes:
+    """From the paper's training terrains to boxes so narrow and high, over so deep a floor, that few ways lead across."""
+
+    plain: RandomBoxes | None = RandomBoxes()
+    """the paper's; None, here and below: not this kind"""
+    narrow: RandomBoxes | None = RandomBoxes(size=(24, 24), boxes=40, side=(2, 5), ground=-2.0)
+    """many narrow ones over a deep floor"""
+    middle: RandomBoxes | None = RandomBoxes(size=(24, 24), boxes=30, side=(3, 7), ground=-2.0)
+    """fewer and wider ones over a deep floor"""
+
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            raise SettingsError("no kind of crowded boxes is left, expected one or more")
+
+    @property
+    def kinds(self) -> tuple[RandomBoxes, ...]:
+        """Those there are."""
+        return tuple(kind for kind in (self.plain, self.narrow, self.middle) if kind is not None)
+
+
+CROWDED = CrowdedBoxes().kinds
 
 
 def crowded_boxes(generator: np.random.Generator) -> Terrain:

@@ -62,7 +62,7 @@ def _read(path: Path) -> Terrain:
     try:
         with reading(f"'{path}'", "terrain file"), safe_open(str(path), framework="pt") as file:
             header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name).float().clone() for name in file.keys()}  # noqa: SIM118
     except OSError as problem:
         raise FormatError(f"'{path}' is not a terrain file, or is damaged: {problem}") from problem
     if _FORMAT not in header or not {"heights", "min_point"} <= tensors.keys():

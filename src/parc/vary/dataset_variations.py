@@ -14,7 +14,7 @@ fit them too. With one worker all is done in this process.
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from parc.mocap.make.build_report import BuildReport, RowResult, row_notes
 from parc.quality.limit_check import ClipQuality, fault
 from parc.quality.limit_profiles import VariationLimits
 from parc.run.hashing import hash_bytes, hash_text
+from parc.run.on_progress import OnProgress
 from parc.run.process_pool import worker_pool
 from parc.run.settings_guard import agree
 from parc.vary.transfer_to_terrain import Carried
@@ -49,10 +50,6 @@ class VarySetSettings:
     """processes; 0 is one for each core"""
     at_once: int = 0
     """frames collected before they are fitted and written; 0 is 4000 on a CPU and 120000 on a GPU"""
-
-
-Progress = Callable[[int, int], None]
-"""called with variations finished and variations in all"""
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ def vary_dataset(
     settings: VarySetSettings = VarySetSettings(),
     device: torch.device | str = "cpu",
     skills: Sequence[str] = (),
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     names: Sequence[str] = (),
 ) -> BuildReport:
     """`count` variations of every clip of a data set (of some skills, of some names) into the data set `out`; what became of

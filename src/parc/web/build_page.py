@@ -5,7 +5,6 @@ next build finds them there. What goes into the page's folder is packed with gzi
 """
 
 import gzip
-import hashlib
 import json
 import os
 import re
@@ -21,12 +20,14 @@ from parc.generate.model.motion_generator import Generator
 from parc.plan.reflex import ReflexSettings
 from parc.plan.reflex_export import export_reflex
 from parc.run.atomic_files import write_bytes_atomically
+from parc.run.hashing import hash_file
 from parc.track.export.onnx_export import Precision
 from parc.track.learn.policy import TrainedActor
 from parc.web.page_body import PAGE_REFLEX, describe_body, skin_bytes
 
 NEEDS_NPM = "the page is bundled by npm, which is not installed: install Node.js 20 or newer (nodejs.org) and try again"
-_SOURCES = ("package.json", "package-lock.json", "build.mjs", "index.html", "style.css")
+_PAGE = Path(str(files("parc.web"))) / "page"
+_SOURCES = ("package.json", "package-lock.json", "build.mjs", "index.html", "style.css", "notices.txt")
 
 
 def build_page(
@@ -84,32 +85,38 @@ def find_tools() -> tuple[str, str]:
     return npm, node
 
 
-def bundle(out: Path, cache: Path | None = None) -> None:
-    """Everything that is not of the body: HTML, scripts, the engines, licences."""
-    npm, node = find_tools()
-    sources = Path(str(files("parc.web"))) / "page"
-    lock = hashlib.sha256((sources / "package-lock.json").read_bytes()).hexdigest()[:12]
+def third_party(cache: Path | None = None) -> Path:
+    """The folder `node_modules` with the packages of the lock file, fetched if they are not there yet."""
+    npm, _ = find_tools()
+    lock = hash_file(_PAGE / "package-lock.json")[:12]
     packages = (cache or _cache_folder()) / f"page-{lock}"
     if not (packages / "complete").is_file():
-        _install(npm, sources, packages)
+        _install(npm, packages)
+    return packages / "node_modules"
+
+
+def bundle(out: Path, cache: Path | None = None) -> None:
+    """Everything that is not of the body: HTML, scripts, the engines, licences."""
+    _, node = find_tools()
+    modules = third_party(cache)
     # The bundler finds packages beside the sources, which may lie where nobody may write: both go to a folder of their own.
-    with tempfile.TemporaryDirectory(dir=packages.parent) as work:
+    with tempfile.TemporaryDirectory(dir=modules.parents[1]) as work:
         place = Path(work)
         for name in _SOURCES:
-            shutil.copyfile(sources / name, place / name)
-        shutil.copytree(sources / "src", place / "src")
-        _link(packages / "node_modules", place / "node_modules")
+            shutil.copyfile(_PAGE / name, place / name)
+        shutil.copytree(_PAGE / "src", place / "src")
+        _link(modules, place / "node_modules")
         _run([node, "build.mjs", str(out.resolve())], place)
 
 
-def _install(npm: str, sources: Path, packages: Path) -> None:
+def _install(npm: str, packages: Path) -> None:
     """The packages of the lock file, into a new folder that takes its name when all are there."""
     packages.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=packages.parent) as work:
         place = Path(work) / "new"
         place.mkdir()
         for name in ("package.json", "package-lock.json"):
-            shutil.copyfile(sources / name, place / name)
+            shutil.copyfile(_PAGE / name, place / name)
         _run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], place)
         (place / "complete").touch()
         if not packages.exists():

@@ -10,10 +10,12 @@ import torch
 
 from parc.character.character import Character
 from parc.character.mannequin import MannequinSettings, mannequin
+from parc.errors import ParcError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import RolloutSettings
 from parc.path import TerrainPath
 from parc.physics.mujoco_model import build_model, native_copy, root_height
+from parc.physics.physical_contract import Contract
 from parc.plan.reflex import Reflex, ReflexSettings
 from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrainedActor
@@ -35,7 +37,20 @@ PAGE_REFLEX = ReflexSettings(every=10, windows=3, rollout=RolloutSettings(keep=1
 
 def describe_body(generator: Generator, tracker: TrainedActor, facts: dict[str, Any]) -> dict[str, Any]:
     """What `body.json` holds; `facts`: of the exported networks (`parc.plan.reflex_export`)."""
-    character, contract = tracker.character, tracker.contract
+    return {
+        **describe_model(tracker.character, tracker.contract),
+        "frames": generator.settings.future,
+        "noise": list(generator.noise_shape(1))[1:],
+        "looks": facts["tracker"]["reference_steps"],
+        "every": facts["reflex"]["every"],
+        "windows": facts["reflex"]["windows"],
+        "lookahead": facts["reflex"]["lookahead"],
+        "stand": standing_state(generator, tracker),
+    }
+
+
+def describe_model(character: Character, contract: Contract) -> dict[str, Any]:
+    """The part of `body.json` that `page/src/simulation.js` reads, for the physics of any contract."""
     model = native_copy(build_model(character, contract))
     return {
         "names": list(character.names),
@@ -46,14 +61,7 @@ def describe_body(generator: Generator, tracker: TrainedActor, facts: dict[str, 
         "control_hz": contract.control_hz,
         "substeps": contract.substeps,
         "disableflags": int(model.opt.disableflags),
-        "frames": generator.settings.future,
-        "noise": list(generator.noise_shape(1))[1:],
-        "looks": facts["tracker"]["reference_steps"],
-        "every": facts["reflex"]["every"],
-        "windows": facts["reflex"]["windows"],
-        "lookahead": facts["reflex"]["lookahead"],
         "model": {name: np.asarray(getattr(model, name)).ravel().tolist() for name in _ARRAYS},
-        "stand": standing_state(generator, tracker),
     }
 
 
@@ -74,7 +82,8 @@ def standing_state(generator: Generator, tracker: TrainedActor) -> dict[str, lis
         feet = bool(state.contacts[list(tracker.character.feet)].all())
         if feet and step > bodies.fps and float(state.qpos[2]) > high and motion < least:
             best, least = state, motion
-    assert best is not None, "no state in which it stands"
+    if best is None:
+        raise ParcError("the tracker does not stand on level ground, so the page has no pose to begin with; use a trained one")
     return {
         "qpos": _centred(best.qpos, best.qpos),
         "qpos_before": _centred(best.qpos_before, best.qpos),

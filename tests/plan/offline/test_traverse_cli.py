@@ -1,30 +1,33 @@
 """The commands write what they say, and refuse in one sentence."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from parc.api import cross_terrain
+from parc.api.arguments import terrain_of
+from parc.api.cross_terrain import priced
+from parc.api.crossing_files import motion_files, write_crossing
 from parc.character.character import Character
 from parc.cli.main import main
-from parc.cli.traverse_command import CrossTerrain as TraverseCommand
-from parc.cli.traverse_command import motion_files, new_terrain, priced
-from parc.cli.traverse_page import write_outcome
 from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.errors import FormatError, TerrainError
-from parc.plan import RouteSettings, Traverse
+from parc.path import TerrainPath
+from parc.plan import Models, RouteSettings, Traverse
 from parc.plan.least_effort_route import ends_of
+from parc.terrain import Terrain
 from parc.terrain.random_platforms import REACHABLE, platform_chain
 
 
 def test_a_crossing_leaves_motions_a_page_a_strip_and_the_facts(crossing: Traverse, character: Character, tmp_path: Path) -> None:
     assert crossing.simulated is not None and crossing.simulated.path is not None
     out = tmp_path / "run.motion"
-    files = motion_files(out, ("bvh", ".glb"))
-    facts = write_outcome(crossing, crossing.simulated.path, character, out, files, 3, strip=True)
+    facts = write_crossing(replace(crossing, seed=3), character, out, ("bvh", ".glb"), strip=True)
     assert all(Path(file).is_file() for file in facts["files"])
     assert {Path(file).suffix for file in facts["files"]} == {".motion", ".bvh", ".glb", ".png", ".html", ".json"}
     note = json.loads((tmp_path / "run.json").read_text())
@@ -42,13 +45,13 @@ def test_files_by_extension() -> None:
 
 
 def test_terrains_by_name_and_seed() -> None:
-    assert (new_terrain("boxes", 1).heights == new_terrain("boxes", 1).heights).all()
-    assert (new_terrain("boxes", 1).heights != new_terrain("boxes", 2).heights).any()
-    platforms = new_terrain("platforms", 1).heights
-    assert (platforms == new_terrain("platforms", 1).heights).all() and len(platforms.unique()) > 3
-    assert new_terrain("course", 0).size == (100, 100) and new_terrain("walks", 0).size == (32, 32)
+    assert (terrain_of("boxes", 1).heights == terrain_of("boxes", 1).heights).all()
+    assert (terrain_of("boxes", 1).heights != terrain_of("boxes", 2).heights).any()
+    platforms = terrain_of("platforms", 1).heights
+    assert (platforms == terrain_of("platforms", 1).heights).all() and len(platforms.unique()) > 3
+    assert terrain_of("course", 0).size == (100, 100) and terrain_of("walks", 0).size == (32, 32)
     with pytest.raises(TerrainError, match="kinds are boxes"):
-        new_terrain("hills", 0)
+        terrain_of("hills", 0)
 
 
 def test_effort_scales_every_price() -> None:
@@ -65,11 +68,19 @@ def test_strips_of_random_motions(walk: Clip, character: Character, tmp_path: Pa
     assert page.read_text().count("<img") == 2
 
 
-def test_the_way_over_platforms_is_from_landing_to_landing() -> None:
-    command = TraverseCommand(terrain="platforms", out=Path("x"), terrain_seed=2)
-    ground, chain = new_terrain("platforms", 2), platform_chain(REACHABLE, np.random.default_rng(2))
+def test_the_way_over_platforms_is_from_landing_to_landing(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = platform_chain(REACHABLE, np.random.default_rng(2))
+    asked: list[tuple] = []
+
+    def cross(ground: Terrain, path: TerrainPath, *_: object) -> Traverse:
+        asked.append((ground, path))
+        return Traverse(path, None, None, None, None, False, 0.0, 1, 1, 1, 0.0, 0.0, 0.0)
+
+    monkeypatch.setattr(cross_terrain, "traverse_path", cross)
+    cross_terrain.traverse("platforms", terrain_seed=2, models=models)
+    ground, path = asked[0]
     assert torch.equal(ground.heights, chain.terrain.heights)
-    assert ends_of(ground, command.route(ground, RouteSettings())) == (chain.start, chain.goal)
+    assert ends_of(ground, path) == (chain.start, chain.goal)
 
 
 def test_crossings_of_the_test_set_are_told_by_family_and_written_down(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -12,6 +12,7 @@ The clip is named after the file. Files that carry no terrain get flat ground at
 set may be named instead, as the folder and then the clip: D0/walk_12.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -36,8 +37,6 @@ from parc.errors import FormatError, ParcError
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import read_bytes, reading
 
-READABLE = (".motion", ".pkl", ".txt", ".bvh", ".npz")
-WRITABLE = (".motion", ".pkl", ".bvh", ".npz", ".glb", *USD_SUFFIXES)
 RETARGET_GLTF = "skeletons of glTF files are fitted to the character: `parc convert --retarget`"
 PickleLayout = Literal["parc", "legacy", "mimickit"]
 
@@ -59,7 +58,9 @@ def load_clip(path: Path | str, character: Character) -> Clip:
         raise FormatError(f"{path.name}: unknown extension '{path.suffix}'; known are {', '.join(READABLE)}")
     try:
         with reading(path.name, f"{suffix} file"):
-            clip = read_native(path, character) if suffix == ".motion" else _read_foreign(path, suffix, character)
+            clip = (
+                read_native(path, character) if suffix == ".motion" else _READERS[suffix](read_bytes(path), character, path.name)
+            )
     except OSError as error:
         raise FormatError(f"{path} cannot be read ({error.strerror})") from None
     except FormatError:
@@ -99,8 +100,10 @@ def save_clip(
     suffix = path.suffix.lower()
     if suffix == ".motion":
         data = write_native(clip)
-    elif suffix != ".pkl":
-        data = _write_skeleton(clip, suffix, character, unit, skin)
+    elif suffix in _WRITERS:
+        if character is None:
+            raise FormatError(f"writing {suffix} needs the character, for its bones")
+        data = _WRITERS[suffix](clip, character, unit, skin)
     elif layout == "parc":
         data = write_parc(clip)
     elif layout not in ("legacy", "mimickit"):
@@ -121,28 +124,6 @@ def data_set_above(path: Path) -> Path | None:
     return folder if folder and (folder / INDEX).is_file() else None
 
 
-def _write_skeleton(clip: Clip, suffix: str, character: Character | None, unit: LengthUnit, skin: Skin) -> bytes:
-    if character is None:
-        raise FormatError(f"writing {suffix} needs the character, for its bones")
-    if suffix == ".bvh":
-        return write_bvh(clip, character, unit).encode()
-    if suffix == ".npz":
-        return write_qpos(clip, character)
-    return write_glb(clip, character, skin) if suffix == ".glb" else write_usd(clip, character, suffix)
-
-
-def _read_foreign(path: Path, suffix: str, character: Character) -> Clip:
-    data = read_bytes(path)
-    if suffix == ".npz":
-        return read_qpos(data, character, path.name)
-    if suffix in (".txt", ".bvh"):
-        try:
-            return (read_deepmimic if suffix == ".txt" else read_bvh)(data.decode(), character, path.name)
-        except UnicodeDecodeError:
-            raise FormatError(f"{path.name} is not text") from None
-    return _read_pickle(safe_loads(data, path.name), character, path.name)
-
-
 def _read_pickle(content: Any, character: Character, name: str) -> Clip:
     if isinstance(content, PickledObject) and "frames" in {str(key).lstrip("_") for key in content.state}:
         content = {
@@ -158,3 +139,35 @@ def _read_pickle(content: Any, character: Character, name: str) -> Clip:
         return read_mimickit(content, character, name)
     found = ", ".join(checked_field.short(key) for key in list(content)[:6]) or "nothing"
     raise FormatError(f"{name} holds {found}; expected the paper's '{BLOCKS[0]}', or {', '.join(MIMICKIT_FIELDS)}")
+
+
+def _text(read: Callable[[str, Character, str], Clip]) -> Callable[[bytes, Character, str], Clip]:
+    def of_bytes(data: bytes, character: Character, name: str) -> Clip:
+        try:
+            return read(data.decode(), character, name)
+        except UnicodeDecodeError:
+            raise FormatError(f"{name} is not text") from None
+
+    return of_bytes
+
+
+def _usd(suffix: str) -> Callable[[Clip, Character, LengthUnit, Skin], bytes]:
+    return lambda clip, character, unit, skin: write_usd(clip, character, suffix)
+
+
+_READERS: dict[str, Callable[[bytes, Character, str], Clip]] = {
+    ".pkl": lambda data, character, name: _read_pickle(safe_loads(data, name), character, name),
+    ".txt": _text(read_deepmimic),
+    ".bvh": _text(read_bvh),
+    ".npz": read_qpos,
+}
+"""of a file's content, the character and the file's name; `.motion` is read by its own"""
+_WRITERS: dict[str, Callable[[Clip, Character, LengthUnit, Skin], bytes]] = {
+    ".bvh": lambda clip, character, unit, skin: write_bvh(clip, character, unit).encode(),
+    ".npz": lambda clip, character, unit, skin: write_qpos(clip, character),
+    ".glb": lambda clip, character, unit, skin: write_glb(clip, character, skin),
+    **{suffix: _usd(suffix) for suffix in USD_SUFFIXES},
+}
+"""of formats that need the character"""
+READABLE = (".motion", *_READERS)
+WRITABLE = (".motion", ".pkl", *_WRITERS)

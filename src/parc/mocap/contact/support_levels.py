@@ -82,7 +82,7 @@ class Supports:
         return replace(self, held=tuple(replace(h, event=h.event.moved(change(h.event.points))) for h in self.held))
 
     def shifted(self, shifts: Sequence[NDArray[np.float64]], levels: Sequence[float] | None = None) -> "Supports":
-        """With event i moved by shifts[i] [3], and then said to be on levels[i] (by default the level it was on)."""
+        """With event i moved by `shifts[i]` [3], and then said to be on `levels[i]` (by default the level it was on)."""
         on = [h.level for h in self.held] if levels is None else levels
         each = zip(self.held, shifts, on, strict=True)
         return Supports.of(self.frames, (Held(h.event.moved(h.event.points + shift), float(level)) for h, shift, level in each))

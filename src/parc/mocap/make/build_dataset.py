@@ -16,7 +16,7 @@ A subject keeps its calibration as long as one of the takes it was found from is
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -38,6 +38,7 @@ from parc.mocap.subject.calibrate_subject import Calibration, calibrate
 from parc.quality.limit_profiles import MocapLimits
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.file_reading import read_json
+from parc.run.on_progress import OnProgress
 from parc.run.process_pool import worker_pool
 from parc.run.settings_guard import agree
 
@@ -52,16 +53,12 @@ class BuildSettings:
     """processes; 0 is one for each core, with 1 all is done in this one"""
 
 
-Progress = Callable[[int, int, RowResult], None]
-"""called with rows finished, rows in all, and the row just finished"""
-
-
 def build_dataset(
     shortlist: Path | str,
     out: Path | str,
     character: Character,
     settings: BuildSettings = BuildSettings(),
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     naming: Mapping[str, str] | None = None,
 ) -> BuildReport:
     """The clips of a shortlist's rows into the data set `out`; what became of every row.
@@ -104,7 +101,7 @@ def build_dataset(
                 done[result.name] = replace(result, key=keys[result.name], shortlist=listed_in)
                 notes.add(keys[result.name], done[result.name])
                 if on_progress:
-                    on_progress(sum(name in done for name in keys), len(rows), result)
+                    on_progress(sum(name in done for name in keys), len(rows), result.name)
         writer.compact()
         notes.merge()
     return BuildReport(tuple(done[row.name] for row in rows if row.name in done), tuple(gone))

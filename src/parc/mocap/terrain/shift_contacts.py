@@ -48,8 +48,8 @@ def warp(
     levels: Sequence[float] | None = None,
     settings: WarpSettings = WarpSettings(),
 ) -> tuple[Landmarks, Supports]:
-    """Landmarks at the rate of the supports, and the supports, with event i moved by shifts[i] [3] and then said to be on
-    levels[i] (by default the level it was on)."""
+    """Landmarks at the rate of the supports, and the supports, with event i moved by `shifts[i]` [3] and then said to be on
+    `levels[i]` (by default the level it was on)."""
     trunk, ends = follow_contacts(*limb_tracks(supports, shifts), settings, marks.fps)
     moved = {place: track + shift_of_place(place, trunk, ends) for place, track in marks.at.items()}
     return replace(marks, at=moved), supports.shifted(shifts, levels)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class ClipEdits:
+    """Edits of the clip that is worked on; each can be undone."""
+
     def __init__(self, session: "Session") -> None:
         self._session = session
 

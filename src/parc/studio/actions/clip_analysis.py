@@ -14,12 +14,16 @@ from parc.studio.scene.frame_curves import Curves, clip_curves
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
+    """What is measured of a clip."""
+
     clip: Clip
     metrics: dict[str, float]
     curves: Curves
 
 
 class Analyst:
+    """Measures the clip that was named last, in a thread of its own."""
+
     def __init__(self, character: Character, on_result: Callable[[], None]) -> None:
         self._character, self._on_result = character, on_result
         self.latest: Analysis | None = None

@@ -38,4 +38,4 @@ def film(
     length = max(clip.motion.duration for clip in clips)
     if length > LONGEST:
         raise MotionError(f"the motion lasts {length:.0f} s, a moving picture {LONGEST:.0f} s at most; cut it, or take a replay")
-    return draw_film(clips, character, suffix, size, on_frame=lambda done, of: watch(done / of))
+    return draw_film(clips, character, suffix, size, on_progress=lambda done, total, note="": watch(done / total))

@@ -63,6 +63,8 @@ class LiveView(NamedTuple):
 
 
 class Driving:
+    """A character that is driven on the stage: its thread, and the wishes that reach it."""
+
     def __init__(self, session: "Session", generator: GeneratorFile | None, tracker: TrackerFile | None) -> None:
         self._session, self._generator, self._tracker = session, generator, tracker
         self._lock = threading.Lock()

@@ -32,6 +32,8 @@ _PREVIEW = 0.4
 
 
 class Making:
+    """What takes longer than a moment: generation, correction, simulation, films; one at a time."""
+
     def __init__(self, session: "Session", generator: GeneratorFile | None, tracker: TrackerFile | None = None) -> None:
         self._session, self.generator, self.tracker = session, generator, tracker
         self.job: StudioJob | None = None

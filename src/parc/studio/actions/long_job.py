@@ -22,6 +22,8 @@ class Stopped(Exception):
 
 
 class StudioJob:
+    """Work in a thread, with its share done, a text about it, and a way to stop it."""
+
     def __init__(
         self, label: str, work: Callable[["StudioJob"], None], on_change: Callable[["StudioJob"], None] = lambda job: None
     ) -> None:

@@ -25,6 +25,8 @@ SPACING = 0.2
 
 
 class RouteEdits:
+    """Edits of the path; each can be undone."""
+
     def __init__(self, session: "Session") -> None:
         self._session = session
 

@@ -28,6 +28,8 @@ MOST_CELLS = 62_500
 
 
 class GroundEdits:
+    """Edits of the terrain; each can be undone."""
+
     def __init__(self, session: "Session") -> None:
         self._session = session
 

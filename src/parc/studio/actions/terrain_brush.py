@@ -15,6 +15,8 @@ HIGHEST = 20.0
 
 @dataclass(frozen=True)
 class Brush:
+    """What a click does to the cells below it."""
+
     kind: BrushKind = "raise"
     amount: float = 0.2
     """m by which cells are raised or lowered"""

@@ -24,6 +24,8 @@ MOST = 256
 
 @dataclass(frozen=True)
 class GenerateSettings:
+    """How candidates for the path are generated."""
+
     batch: int = 4
     """candidates"""
     steps: int | None = None

@@ -31,10 +31,12 @@ def plain(text: str) -> str:
 
 
 def add_markdown(gui: GuiApi, text: Marked, visible: bool = True) -> GuiMarkdownHandle:
+    """A text in the panel; what came from outside is escaped."""
     return gui.add_markdown(_checked(text), visible=visible)
 
 
 def add_html(gui: GuiApi, text: Marked) -> GuiHtmlHandle:
+    """A piece of HTML in the panel; what came from outside is escaped."""
     return gui.add_html(_checked(text))
 
 

@@ -21,6 +21,8 @@ _NONE = "(none)"
 
 
 class ClipsPanel:
+    """The tab of clips."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._search = gui.add_text("Search", "", hint="Words of the name or the skill, in any order")

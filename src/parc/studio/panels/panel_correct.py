@@ -26,6 +26,8 @@ _WEIGHTS = {
 
 
 class CorrectPanel:
+    """The controls of kinematic correction."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         what = marked(

@@ -20,6 +20,8 @@ _NONE = "(none)"
 
 
 class EditPanel:
+    """The controls of edits."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._strokes = itertools.count()

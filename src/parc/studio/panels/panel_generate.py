@@ -17,6 +17,8 @@ _NONE = "(none)"
 
 
 class GeneratePanel:
+    """The controls of the generator."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         file = page.session.make.generator

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class JobPanel:
+    """The progress of a long job, and its stop button."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._bar = gui.add_progress_bar(0.0, visible=False, animated=True)

@@ -24,6 +24,8 @@ _EVERY = 10
 
 
 class LivePanel:
+    """The controls of the driven character."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui, drive = page, page.gui, page.session.drive
         what = marked(
@@ -127,6 +129,7 @@ class LivePanel:
 
 
 def figures(view: LiveView) -> Marked:
+    """A table of how the driven character does."""
     tries = view.arrivals + view.falls
     success = "–" if not tries else f"{100 * view.arrivals / tries:.0f} % of {tries}"
     wish = {"stay": "stands still", "goal": "goes to its goal", "line": "follows the line", "direction": "led by keys"}[view.wish]

@@ -25,6 +25,8 @@ _NOW = "#404850"
 
 
 class MeasurePanel:
+    """The tab of numbers and curves."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._plots = []
@@ -101,6 +103,7 @@ def _series(name: str, k: int) -> tuple[uplot.Series, uplot.Series, uplot.Series
 
 
 def metrics_table(name: str, metrics: dict[str, float]) -> Marked:
+    """A table of a clip's metrics with their units."""
     rows = joined(
         marked(
             "<tr><td style='padding-right:.8em'>{}</td>"

@@ -29,6 +29,8 @@ _COST = {"w_xy": "Distance costs", "w_z": "Height costs", "c_min": "Random from"
 
 
 class PathPanel:
+    """The tab of the path."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         session = page.session

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 class PhysicsPanel:
+    """The controls of simulation."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         file = page.session.make.tracker

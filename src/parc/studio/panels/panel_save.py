@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class SavePanel:
+    """The tab of files."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         session = page.session

@@ -21,6 +21,8 @@ _BRUSHES: dict[Tool, BrushKind] = {"raise ground": "raise", "lower ground": "low
 
 
 class TerrainPanel:
+    """The tab of the terrain."""
+
     def __init__(self, page: "Page") -> None:
         self._page = page
         with page.gui.add_folder("Brush"):

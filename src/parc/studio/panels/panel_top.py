@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class TopPanel:
+    """What stands above the tabs."""
+
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         self._title = add_markdown(gui, marked(""))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class TwoWay:
+    """A control that shows a value and sets it, without an echo of its own changes."""
+
     def __init__(self, page: "Page", control: Any, action: Callable[[], object]) -> None:
         self.control, self.value = control, control.value
         self._lock = threading.Lock()

@@ -216,4 +216,5 @@ def _body_colours(
 
 
 def rgb(code: str) -> tuple[int, int, int]:
+    """0 to 255, of a colour such as #4c78a8."""
     return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)

@@ -27,6 +27,8 @@ _OTHER = "#aab4c0"
 
 @dataclass(frozen=True, eq=False)
 class Role:
+    """A clip on the stage, and how it is drawn there."""
+
     clip: Clip
     actor: DrawnMotion
     colour: str
@@ -39,12 +41,16 @@ class Role:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
+    """A terrain on the stage, and where it stands."""
+
     terrain: Terrain
     shift: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Cast:
+    """All that is on the stage."""
+
     roles: tuple[Role, ...]
     lanes: tuple[Lane, ...]
     """the first is the ground that is worked on"""

@@ -54,6 +54,7 @@ def ramp_colours(values: NDArray[np.float64], top: float | None = None) -> NDArr
 
 @torch.no_grad()
 def clip_curves(clip: Clip, character: Character) -> Curves:
+    """What is drawn over the time of a clip, by name with its unit."""
     batch = ClipBatch.stack([clip], character)
     frames = len(clip.motion)
     depth = -min_per_body(batch.surface, -batch.depth[0])

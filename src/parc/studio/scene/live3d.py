@@ -22,6 +22,8 @@ _CAMERA_EVERY = 2
 
 
 class LiveScene:
+    """The driven character, its plan and its goal in the scene of one page."""
+
     def __init__(self, client: Any, character: Character, mesh: Any) -> None:
         self._client, self._scene, self._character, self._mesh = client, client.scene, character, mesh
         self._figure: Figure | None = None

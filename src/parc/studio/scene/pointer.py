@@ -57,6 +57,8 @@ HINTS: dict[Tool, str] = {
 
 
 class Pointer:
+    """What clicks and strokes in the scene do, by the tool that is chosen."""
+
     def __init__(self, page: "Page") -> None:
         self._page = page
         self._strokes = itertools.count()

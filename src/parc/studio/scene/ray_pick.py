@@ -16,6 +16,8 @@ from parc.terrain.terrain import Terrain
 
 @dataclass(frozen=True)
 class Hit:
+    """Where a ray meets the terrain."""
+
     cell: Cell
     point: tuple[float, float, float]
     """m, in the world"""

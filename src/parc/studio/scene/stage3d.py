@@ -43,6 +43,8 @@ _LIFT = np.array([0.0, 0.0, 0.035])
 
 
 class PageScene:
+    """The scene of one page."""
+
     def __init__(self, client: ClientHandle, character: Character) -> None:
         self._client, self._scene, self._character = client, client.scene, character
         self._lock = threading.RLock()

@@ -33,6 +33,8 @@ _STOPS = np.array([-2.0, 0.0, 2.0])
 
 @dataclass(frozen=True, eq=False)
 class Skin:
+    """A terrain as a mesh with colours."""
+
     vertices: NDArray[np.float32]
     """[4 Q, 3]"""
     faces: NDArray[np.int64]

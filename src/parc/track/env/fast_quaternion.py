@@ -37,7 +37,6 @@ class QuaternionAlgebra:
         self._index = index.flatten().to(device)
         self._conjugated = conjugated.flatten().to(device)
         self._matrix = matrix.to(device)
-        self._sixd = matrix[:, [0, 3, 6, 1, 4, 7]].contiguous().to(device)
 
     def difference(self, a: Tensor, b: Tensor) -> Tensor:
         """b relative to a in a's frame, conj(a) b, [..., 4]."""
@@ -47,10 +46,6 @@ class QuaternionAlgebra:
     def matrix(self, q: Tensor) -> Tensor:
         """Unit quaternions [..., 4] to [..., 3, 3]."""
         return (_squares(q) @ self._matrix).unflatten(-1, (3, 3))
-
-    def sixd(self, q: Tensor) -> Tensor:
-        """Unit quaternions [..., 4] to the first two columns of the matrix, [..., 6]."""
-        return _squares(q) @ self._sixd
 
 
 def _squares(q: Tensor) -> Tensor:

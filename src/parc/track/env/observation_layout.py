@@ -23,8 +23,6 @@ from parc.errors import SettingsError
 from parc.track.env.body_tables import BodyTables
 
 JOINT_VELOCITY_SCALE = 0.1
-OWN_VECTORS = 4
-"""root x axis, root y axis, velocity, angular velocity; key positions follow"""
 TARGET_VECTORS = 3
 """root position, root x axis, root y axis; key positions follow"""
 

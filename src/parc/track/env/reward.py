@@ -12,7 +12,7 @@ wobble by 0.05 rad make even a standing body do so. Hence two more terms: the ve
 targets that jump.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ from parc.track.env.fast_quaternion import angle_between
 
 @dataclass(frozen=True)
 class RewardSettings:
-    """Weights of the terms."""
+    """Weights of the terms, in the order in which `parc.track.env.rewarded_bodies` computes them."""
 
     pose: float = 0.5
     """weight"""
@@ -50,7 +50,7 @@ class RewardSettings:
     @property
     def names(self) -> tuple[str, ...]:
         """Of the terms, in order."""
-        return ("pose", "pose_velocity", "root", "root_velocity", "key", "contact", "key_velocity", "smooth")
+        return tuple(field.name for field in fields(self))
 
     @property
     def weights(self) -> tuple[float, ...]:

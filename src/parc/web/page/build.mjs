@@ -31,11 +31,7 @@ for (const [name, file] of Object.entries(packed)) {
 }
 
 // The licence of every package that is in the bundle. Two packages hold no text of theirs.
-const COPYRIGHT = { "onnxruntime-web": "Copyright (c) Microsoft Corporation" };
-const INSIDE = {
-  "@mujoco/mujoco": "The engine's WebAssembly holds parts of libccd (BSD-3-Clause), Qhull (Qhull licence), TinyXML-2 (zlib), tinyobjloader (MIT), MarchingCubeCpp (public domain), LodePNG (zlib), miniz (MIT) and Emscripten's system libraries (MIT).",
-  "onnxruntime-web": "The WebAssembly holds parts of ONNX (Apache-2.0), Protocol Buffers (BSD-3-Clause), FlatBuffers (Apache-2.0), Abseil (Apache-2.0), RE2 (BSD-3-Clause), Eigen (MPL-2.0), nlohmann/json (MIT), GSL (MIT) and Emscripten's system libraries (MIT).",
-};
+const COPYRIGHT = { "@mujoco/mujoco": "Copyright 2021 DeepMind Technologies Limited", "onnxruntime-web": "Copyright (c) Microsoft Corporation" };
 const names = new Set(["@mujoco/mujoco", "onnxruntime-web"]);
 for (const file of Object.keys(result.metafile.inputs)) {
   const found = file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//);
@@ -46,14 +42,24 @@ const mit = read("three/LICENSE").replace(/^[\s\S]*?(?=Permission)/, "");
 const textOf = (name, licence) => {
   const file = fs.readdirSync(path.join(modules, name)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
   if (file) return read(path.join(name, file));
-  if (licence === "MIT") return `${COPYRIGHT[name] ?? ""}\n\n${mit}`;
-  if (licence === "Apache-2.0") return read("flatbuffers/LICENSE");
-  throw new Error(`${name} holds no text of its licence ${licence}`);
+  const text = { MIT: mit, "Apache-2.0": read("flatbuffers/LICENSE") }[licence];
+  if (!text) throw new Error(`${name} holds no text of its licence ${licence}`);
+  return `${COPYRIGHT[name] ?? ""}\n\n${text}`;
 };
-const licences = [...names].sort().map((name) => {
+// What the WebAssembly of a package holds of others: notices.txt, whose sections name the package with its version.
+const inside = fs.readFileSync(path.join(here, "notices.txt"), "utf8").split(/^=== /m).slice(1).map((section) => {
+  const [head, ...lines] = section.split("\n");
+  const [holder, name, licence] = head.split(" | ");
+  return { name, version: "", licence, inside: holder, text: lines.join("\n").trim() };
+});
+const licences = [...names].sort().flatMap((name) => {
   const { version, license } = JSON.parse(read(path.join(name, "package.json")));
-  return { name, version, licence: license, text: [INSIDE[name], textOf(name, license)].filter(Boolean).join("\n\n") };
+  const parts = inside.filter((part) => part.inside.startsWith(`${name} `));
+  const other = parts.find((part) => part.inside !== `${name} ${version}`);
+  if (other) throw new Error(`notices.txt is for ${other.inside}, and this is version ${version}: look at its notices again`);
+  return [{ name, version, licence: license, text: textOf(name, license) }, ...parts];
 });
 const own = JSON.parse(fs.readFileSync(path.join(here, "package.json"), "utf8"));
-licences.unshift({ name: "parc", version: "", licence: own.license, text: `The page, its two networks and the mannequin are part of parc.\n\nCopyright (c) 2026 the parc authors\n\n${mit}` });
+const told = `The page, its two networks and the mannequin are part of parc. The networks were trained on motions derived from the CMU Graphics Lab Motion Capture Database (mocap.cs.cmu.edu, NSF EIA-0196217), amazon-far/holosoma (Apache-2.0) and xbpeng/DeepMimic (MIT); none of that data is here.`;
+licences.unshift({ name: "parc", version: "", licence: own.license, text: `${told}\n\nCopyright (c) 2026 the parc authors\n\n${mit}` });
 fs.writeFileSync(path.join(out, "licences.json"), JSON.stringify(licences));

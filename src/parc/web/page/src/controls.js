@@ -44,10 +44,7 @@ export class Controls {
     click("licences-open", () => element("licences").showModal());
     element("follow").addEventListener("change", ({ target }) => (this.view.follows = target.checked));
     element("show-plan").addEventListener("change", ({ target }) => page.ask({ type: "plan", shown: target.checked }));
-    element("light").addEventListener("change", ({ target }) => {
-      localStorage.setItem("theme", target.checked ? "light" : "dark");
-      page.setTheme(target.checked ? "light" : "dark");
-    });
+    element("light").addEventListener("change", ({ target }) => page.setTheme(target.checked ? "light" : "dark", true));
     element("radius").addEventListener("input", ({ target }) => {
       this.radius = Number(target.value);
       const across = 1 + 2 * Math.floor(this.radius);
@@ -95,6 +92,7 @@ export class Controls {
     const { canvas } = view;
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("wheel", (event) => {
+      if (window.top !== window && !document.hasFocus()) return; // who scrolls past in another page wants to scroll on
       event.preventDefault();
       view.zoom(Math.exp(0.0012 * event.deltaY));
     }, { passive: false });
@@ -245,7 +243,7 @@ export class Controls {
   }
 
   gamepad(dt) {
-    const pad = navigator.getGamepads?.().find((p) => p?.connected);
+    const pad = gamepads().find((p) => p?.connected);
     if (!pad) return [0, 0];
     const axis = (k) => (Math.abs(pad.axes[k] ?? 0) > 0.18 ? pad.axes[k] : 0);
     this.view.drag(400 * dt * axis(2), 400 * dt * axis(3));
@@ -285,6 +283,15 @@ export class Controls {
     page.terrain.brush(i, j, Math.floor(this.radius), sign * BRUSH_SPEED * dt);
     view.setBrush(point, page.terrain.cell * (Math.floor(this.radius) + 0.5));
     page.edited();
+  }
+}
+
+/** None where another page that holds this one does not pass them on. */
+function gamepads() {
+  try {
+    return [...(navigator.getGamepads?.() ?? [])];
+  } catch {
+    return [];
   }
 }
 

@@ -35,14 +35,15 @@ class Page {
       throw new Error("This browser has no WebGL, which the drawing needs: switch on hardware acceleration, or try another browser.");
     }
     this.controls = new Controls(this);
-    const asked = options.get("theme") ?? localStorage.getItem("theme");
+    const asked = options.get("theme") ?? remembered("theme");
     this.setTheme(asked ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
     addEventListener("resize", () => this.resize());
     addEventListener("hashchange", () => this.openLink());
     this.licences();
   }
 
-  setTheme(name) {
+  setTheme(name, keep = false) {
+    if (keep) remembered("theme", name);
     document.documentElement.dataset.theme = name;
     element("light").checked = name === "light";
     this.view.setTheme(name);
@@ -155,9 +156,17 @@ class Page {
       await navigator.clipboard.writeText(location.href);
       this.say("Link copied: it holds this ground and seed", 2.5);
     } catch {
-      this.say("The address of this page now holds this ground and seed", 3);
+      if (window.top === window) this.say("The address of this page now holds this ground and seed", 3);
+      else this.showLink(); // inside another page nobody sees the address
     }
     return location.href;
+  }
+
+  showLink() {
+    const field = element("link").querySelector("input");
+    field.value = location.href;
+    element("link").showModal();
+    field.select();
   }
 
   async save() {
@@ -255,11 +264,12 @@ class Page {
   async licences() {
     const list = element("licence-list");
     const entries = JSON.parse(new TextDecoder().decode(await readAsset(new URL("licences.json", base))));
-    for (const { name, version, licence, text } of entries) {
+    for (const { name, version, licence, text, inside } of entries) {
       const details = document.createElement("details");
       const summary = document.createElement("summary");
       const told = document.createElement("span");
-      summary.textContent = `${name} ${version}`;
+      summary.textContent = inside ? `${name}, in ${inside}` : `${name} ${version}`;
+      details.classList.toggle("inside", Boolean(inside));
       told.textContent = licence;
       summary.append(told);
       const pre = document.createElement("pre");
@@ -267,6 +277,16 @@ class Page {
       details.append(summary, pre);
       list.append(details);
     }
+  }
+}
+
+/** What this browser keeps for the page; nothing where keeping is forbidden, as it often is inside another page. */
+function remembered(name, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
+  } catch {
+    return null;
   }
 }
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from parc.cli.traverse_page import _FACTS, _remove_older
+from parc.api.crossing_files import _FACTS, _remove_older
 
 
 def test_files_of_an_earlier_crossing_go_and_nothing_else(tmp_path: Path) -> None:
