@@ -7,7 +7,7 @@
 |------------|------------------|---------------------------------------------------------------------------------|
 | navigation | navigation.png   | parc.render, of a terrain of random boxes                                       |
 | traverse   | traverse.png     | parc evaluate traverse, terrain 27 of the first set's boxes; the highest climb  |
-| studio     | studio_*.png     | tools/studio_pictures.py: a studio, Chromium, the clips and models in the box     |
+| studio     | studio_*.png     | tools/studio_pictures.py: a studio, Chromium, the clips and models in the box   |
 | page       | page_*.png       | parc web and tools/try_page.py; needs npm                                       |
 
 studio and page need playwright and Chromium. concepts.svg is drawn by hand.

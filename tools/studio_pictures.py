@@ -19,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from parc.character import humanoid
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
+from parc.plan.offline_search import SearchSettings
 from parc.studio.clip_library import Library
 from parc.studio.studio_app import Studio, StudioSettings
 from parc.terrain import Terrain
@@ -102,7 +103,7 @@ class Sitting:
         self.page.session.ground.put(Terrain(heights, torch.zeros(2)))
         self.look(shadows=True)
         self.show("Cross")
-        self.page.session.make.cross(goal=(12, 6)).wait()
+        self.page.session.make.cross(goal=(12, 6), method=SearchSettings(seconds=900.0)).wait()
         print(self.page.session.make.job.text)
         self.settle()
         self.page.playback.pause()
