@@ -90,7 +90,7 @@ class _Visitor:
     def measure(self, clicks: int) -> dict[str, Any]:
         result: dict[str, Any] = {"playback": self._playback()}
         raised = (lambda: self._press_cell(_CELL)), lambda: self._cell_place(_CELL)
-        self._use_tool("raise")
+        self._use_tool("raise ground")
         result["raise_cell"] = self._timed(clicks, *raised, after=self._session.undo)
         result["step_frame"] = self._timed(clicks, self._step, self._figure_place, 160, before=self._leave_the_end)
         result["choose_clip"] = self._timed(clicks, self._choose_other, self._figure_place, 160, before=self._unfold_clips)

@@ -45,6 +45,7 @@ None of these packages is part of this repository; pip installs them. Names, ver
 of the packages' own metadata; the texts come with the packages. `tools/lock_dependencies.py` makes this table.
 *needed*: `make run` installs it. *extra*: one of the extras of `pyproject.toml` brings it, or a package in them does.
 On Linux the PyTorch of PyPI (not the CPU build) also brings NVIDIA's CUDA libraries, under NVIDIA's licences.
+The wheels of av hold FFmpeg with x264, under the LGPL and the GPL.
 
 | package | version | licence | |
 |---|---|---|---|

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from parc.render import animate, compare, draw_clip, draw_frame, draw_navigation
 from parc.render.camera import Camera
 from parc.render.clip_picture import close_up, ghost_frames, path_lines
 from parc.render.drawn_motion import actors_of
+from parc.render.film_strips import draw_film
 from parc.render.viewpoint import ELEVATION, best_azimuth, hidden_share
 
 
@@ -120,8 +122,30 @@ def test_moving_pictures_have_their_frames_and_speed(walk, tmp_path, ending):
         moving.seek(1)
         moving.load()
         assert moving.info["duration"] == pytest.approx(200, abs=10)
-    with pytest.raises(FormatError, match=r"\.mp4"):
-        animate(walk, humanoid(), tmp_path / "walk.mp4")
+    with pytest.raises(FormatError, match=r"\.avi"):
+        animate(walk, humanoid(), tmp_path / "walk.avi")
+
+
+def test_a_film_as_mp4_has_its_frames_speed_and_pictures(walk, tmp_path, monkeypatch):
+    av = pytest.importorskip("av", reason="PyAV is not installed")
+    file = animate(walk, humanoid(), tmp_path / "walk.mp4", size=(65, 49), fps=5)
+    with av.open(file) as film:
+        stream = film.streams.video[0]
+        pictures = [frame.to_ndarray(format="rgb24") for frame in film.decode(stream)]
+    assert stream.codec_context.name == "h264" and float(stream.average_rate) == pytest.approx(5)
+    assert len(pictures) == int(walk.motion.duration * 5) + 1 and pictures[0].shape == (48, 64, 3)
+    first = np.asarray(draw_film_frame(walk), float)[:48, :64]
+    assert np.abs(pictures[0] - first).mean() < 8, "as drawn, but for what H.264 loses"
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(SettingsError, match=r"parc-motion\[film\]"):
+        animate(walk, humanoid(), tmp_path / "other.mp4", size=(64, 48), fps=5)
+    assert not (tmp_path / "other.mp4").exists()
+
+
+def draw_film_frame(clip):
+    """The first picture of a film in a format that loses nothing."""
+    data = draw_film(clip, humanoid(), ".png", size=(65, 49), fps=5)
+    return Image.open(io.BytesIO(data)).convert("RGB")
 
 
 def test_navigation_draws_walks_and_jumps_and_refuses_foreign_cells(walk):

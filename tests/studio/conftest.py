@@ -236,6 +236,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name in ("test_intruders.py", "test_marked_text.py"):
             item.add_marker(pytest.mark.xdist_group("browser"))
-        if item.path.name in ("test_page.py", "test_page_panels.py", "test_page_live.py", "test_stopwatch.py"):
+        if item.path.name in (
+            "test_page.py",
+            "test_page_front.py",
+            "test_page_panels.py",
+            "test_page_live.py",
+            "test_stopwatch.py",
+        ):
             item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.flaky(reruns=2))

@@ -91,7 +91,7 @@ def test_ground_of_another_cell_size_ends_it_with_a_message(session: Session, dr
 
 
 def test_nobody_on_the_stage(session: Session, clip_files) -> None:
-    with pytest.raises(SettingsError, match="nobody is on the stage"):
+    with pytest.raises(SettingsError, match="no character is being driven"):
         session.drive.go_to(1.0, 1.0)
     with pytest.raises(MotionError, match="nothing was driven"):
         session.drive.keep()

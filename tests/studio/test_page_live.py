@@ -1,15 +1,18 @@
 """The page with the models in the box: physics beside a clip, and a character that is driven."""
 
+import math
 import os
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from parc.character import humanoid
 from parc.errors import ParcError
 from parc.models import shipped_generator, shipped_tracker
+from parc.studio.scene.live3d import heading_of
 from parc.terrain import Terrain
 
 PICTURES = os.environ.get("PARC_PICTURES")
@@ -54,7 +57,7 @@ def driver(browser, stage, make_person):
 
 @pytest.fixture
 def someone(driver):
-    """In front of flat ground, with nobody on the stage."""
+    """In front of flat ground, with nobody driven."""
     from parc.studio.document import Document
 
     driver.session.drive.stop()
@@ -73,7 +76,7 @@ def stand(someone):
     someone.unfold("Planning", "Plans tried")
     someone.fill("Plans tried", 1)
     wait_for(lambda: someone.page.live.settings().planner.candidates == 1)
-    someone.press("Stand on the stage")
+    someone.press("Start driving")
     drive = someone.session.drive
     wait_for(lambda: drive.view is not None)
     return drive
@@ -93,25 +96,25 @@ def test_track_a_clip_beside_itself(someone) -> None:
 
 def test_drive_to_a_clicked_goal(someone) -> None:
     drive = stand(someone)
-    someone.use_tool("go there")
+    someone.use_tool("send character")
     someone.click_cell((12, 8), lambda: drive.view is not None and drive.view.wish == "goal")
     someone.tab.get_by_text("goes to its goal").wait_for()
     snap(someone, "live_goal")
     wait_for(lambda: drive.view.arrivals >= 1)
-    someone.press("Keep the run as a clip")
+    someone.press("Keep this run as a clip")
     wait_for(lambda: someone.document.clip is not None)
     assert someone.document.active_clip().name.startswith("live_run")
     goal = np.array([12 * 0.4, 8 * 0.4])
     nearest = np.linalg.norm(someone.document.active_clip().motion.root_pos[:, :2].numpy() - goal, axis=-1).min()
     assert nearest < 0.9
-    someone.press("Leave the stage")
+    someone.press("Stop driving")
     wait_for(lambda: not drive.is_running)
 
 
 def test_drive_along_a_drawn_line(someone) -> None:
     """Round a corner: who goes straight to the end of the line misses the corner by 1.13 m."""
     drive = stand(someone)
-    someone.use_tool("go there")
+    someone.use_tool("send character")
     someone.settle()
     cells = [(8, 8), (12, 8), (12, 12)]
     line = 0.4 * np.array(cells)
@@ -148,7 +151,7 @@ def test_pushes_keys_and_edits_while_it_runs(someone) -> None:
     drive = stand(someone)
     someone.press("back")
     wait_for(lambda: drive.view.seconds > 0.1)
-    someone.use_tool("raise")
+    someone.use_tool("raise ground")
     before = someone.document.terrain
     someone.click_cell((13, 12), lambda: someone.document.terrain is not before)
     someone.use_tool("look around")
@@ -159,6 +162,78 @@ def test_pushes_keys_and_edits_while_it_runs(someone) -> None:
     wait_for(lambda: drive.view.wish == "stay")
     assert drive.is_running
     snap(someone, "live_edit")
+
+
+def test_keys_drive_and_the_camera_stays_behind(someone) -> None:
+    """Ten seconds of keys: straight on, round to the left, back. The camera looks where the body faces, but for its lag."""
+    drive, camera = stand(someone), someone.page.client.camera
+    heading = lambda: heading_of(drive.view.rot[0])  # noqa: E731
+    off, behind, turned = [], [], [heading()]
+    unlisten = someone.session.listen(lambda change: turned.append(heading()) if change == "live" and drive.view else None)
+    someone.tab.mouse.move(200, 200)
+    for keys, seconds in ((["w"], 3.0), (["ArrowUp", "a"], 4.0), (["s"], 3.0)):
+        for key in keys:
+            someone.tab.keyboard.down(key)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            someone.tab.wait_for_timeout(100)
+            looks = np.asarray(camera.look_at) - np.asarray(camera.position)
+            off.append(math.remainder(math.atan2(looks[1], looks[0]) - heading(), math.tau))
+            away = drive.view.pos[0, :2] - np.asarray(camera.position)[:2]
+            behind.append(float(away @ [math.cos(heading()), math.sin(heading())]))
+            assert drive.view.wish in ("direction", "stay")
+        for key in keys:
+            someone.tab.keyboard.up(key)
+    wait_for(lambda: drive.view.wish == "stay")
+    unlisten()
+    snap(someone, "live_keys")
+    assert np.degrees(np.median(np.abs(off))) < 15 and np.mean(np.abs(off) < math.radians(60)) > 0.8, np.degrees(off).round()
+    assert np.mean(np.array(behind) > 1.5) > 0.8, np.round(behind, 1)
+    assert np.ptp(np.unwrap(turned)) > math.radians(40), "it turned"
+
+
+def test_a_gamepad_drives_and_a_camera_that_is_left_alone_stays(someone) -> None:
+    """No pad is at hand: the browser is told of one whose left stick points straight ahead."""
+    drive, live = stand(someone), someone.page.live
+    live._follow.value = False
+    someone.settle()
+    before = np.array(someone.page.client.camera.position)
+    pad = "{connected: true, axes: [0, -1], buttons: []}"
+    someone.tab.evaluate(f"() => {{ navigator.getGamepads = () => [null, {pad}] }}")
+    wait_for(lambda: drive.view.wish == "direction")
+    someone.tab.keyboard.press("w")
+    someone.tab.evaluate("() => { navigator.getGamepads = () => [] }")
+    wait_for(lambda: drive.view.wish == "stay")
+    someone.settle()
+    np.testing.assert_allclose(someone.page.client.camera.position, before, atol=1e-6)
+    live._follow.value = True
+    someone.press("Stop driving")
+    wait_for(lambda: not drive.is_running)
+    someone.settle()
+    someone.tab.keyboard.press("w", delay=300)
+    wait_for(lambda: np.abs(someone.page.client.camera.position - before).max() > 0.02)
+
+
+def test_cross_this_terrain(someone) -> None:
+    heights = someone.document.terrain.heights[:8, :6].clone()
+    heights[5:] = 0.2
+    ground = Terrain(heights, someone.document.terrain.min_point)
+    someone.session.ground.put(ground)
+    someone.page.later(lambda: someone.page.stage.look_at(someone.page.cast))
+    someone.settle()
+    someone.go_to("Cross")
+    wait_for(lambda: someone.page.top.tool == "path goal")
+    someone.click_cell((6, 4), lambda: someone.page.pointer.goal == (6, 4))
+    someone.press("Cross this terrain")
+    wait_for(lambda: someone.session.make.job is not None and someone.session.make.job.share > 0.2, 120)
+    snap(someone, "cross")
+    wait_for(lambda: not someone.session.make.is_busy, 120)
+    assert someone.session.make.job.text.startswith("The character reached the goal"), someone.session.make.job.text
+    clip = someone.document.active_clip()
+    goal = ground.centre_of(torch.tensor([6, 4]))
+    assert clip.name == "crossing" and float((clip.motion.root_pos[-1, :2] - goal).norm()) < 0.7
+    wait_for(lambda: someone.page.playback.clock.is_playing and someone.page.cast.active is not None)
+    someone.page.playback.pause()
 
 
 def test_impossible_goals_are_messages(someone) -> None:
@@ -175,6 +250,7 @@ def test_closing_the_tab_ends_the_driving_and_nothing_else(someone, browser, sta
     mine = stand(someone)
     context = browser.new_context(viewport={"width": 620, "height": 420})
     other = make_person(context.new_page(), stage)
+    other.session.ground.flat((16, 16))
     theirs = other.session.drive
     theirs.start((1.6, 3.2))
     wait_for(lambda: theirs.view is not None)
@@ -194,9 +270,10 @@ def test_replay_page_and_film(someone, tmp_path: Path) -> None:
     file = tmp_path / "replay.html"
     download.value.save_as(file)
     assert "stroll_flat" in file.read_text()
+    pytest.importorskip("av", reason="PyAV is not installed")
     with someone.tab.expect_download(timeout=60_000) as download:
         someone.press("Film")
-    assert download.value.suggested_filename.endswith(".webp")
+    assert download.value.suggested_filename.endswith(".mp4")
 
 
 def test_the_time_is_marked_in_the_plots(someone) -> None:

@@ -10,7 +10,7 @@ def test_from_the_press_to_the_picture(browser, studio, make_person) -> None:
     tab = context.new_page()
     watch = Stopwatch(tab)
     person = make_person(tab, studio)
-    person.use_tool("raise")
+    person.use_tool("raise ground")
     person.settle()
     terrain = person.document.terrain
     box = tab.locator("canvas[data-engine]").bounding_box()

@@ -61,13 +61,13 @@ def test_the_command_serves_and_opens_a_browser(clip_files, tmp_path: Path) -> N
     browser, called, taken = tmp_path / "browser", tmp_path / "called", tmp_path / "taken"
     browser.write_text(f'#!/bin/sh\ncp "${{1#file://}}" {taken}\necho "$@" > {called}.part\nmv {called}.part {called}\n')
     browser.chmod(0o700)
-    command = [sys.executable, "-m", "parc.cli.main", "studio", str(clip_files[0]), "--port", "0", "--open"]
+    command = [sys.executable, "-m", "parc.cli.main", "studio", str(clip_files[0]), "--port", "0", "--browser"]
     environment = {**os.environ, "BROWSER": f"{browser} %s", "PARC_STUDIO_TOKEN": TOKEN}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         line = next(line for line in process.stdout if "http://127.0.0.1" in line)
         url = line.split("open ")[1].split(" ")[0]
-        assert line.startswith("1 clips") and url.endswith(f"/?token={TOKEN}")
+        assert line.startswith("1 motions") and url.endswith(f"/?token={TOKEN}")
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(url.split("?")[0], timeout=10)
         while not called.exists():

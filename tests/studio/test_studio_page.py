@@ -53,7 +53,7 @@ def test_open_play_and_scrub(person) -> None:
 
 
 def test_raise_a_cell_by_clicking_and_undo(person) -> None:
-    person.use_tool("raise")
+    person.use_tool("raise ground")
     before = person.document.terrain
     person.click_cell((7, 6), lambda: person.document.terrain is not before)
     changed = (person.document.terrain.heights != before.heights).nonzero().tolist()
@@ -73,7 +73,7 @@ def test_raise_a_cell_by_clicking_and_undo(person) -> None:
 
 
 def test_drag_paints_one_stroke(person) -> None:
-    person.use_tool("raise")
+    person.use_tool("raise ground")
     before, camera = person.document.terrain, np.array(person.page.client.camera.position)
     person.drag([(5, 5), (5, 11)])
     wait_for(lambda: int((person.document.terrain.heights != before.heights).sum()) >= 4)
@@ -84,9 +84,9 @@ def test_drag_paints_one_stroke(person) -> None:
 
 
 def test_plan_a_path_between_two_clicks(person) -> None:
-    person.use_tool("plan: start")
+    person.use_tool("path start")
     person.click_cell((3, 3), lambda: person.page.pointer.start == (3, 3))
-    person.use_tool("plan: goal")
+    person.use_tool("path goal")
     person.click_cell((12, 11), lambda: person.document.path is not None)
     terrain, nodes = person.document.terrain, person.document.path.nodes
     torch.testing.assert_close(nodes[0, :2], terrain.centre_of(torch.tensor([3, 3])))
@@ -96,7 +96,7 @@ def test_plan_a_path_between_two_clicks(person) -> None:
 
 
 def test_waypoints_and_a_drawn_path(person) -> None:
-    person.use_tool("waypoint")
+    person.use_tool("add path point")
     person.click_cell((4, 4), lambda: person.document.path is not None)
     person.click_cell((9, 4), lambda: len(person.document.path) == 2)
     assert person.document.path.length == pytest.approx(5 * 0.4, abs=0.1)
@@ -110,7 +110,7 @@ def test_waypoints_and_a_drawn_path(person) -> None:
 
 def test_contact_by_clicking_a_body(person) -> None:
     person.open("stroll_flat")
-    person.use_tool("contact of a body")
+    person.use_tool("mark contact")
     head = humanoid().index("head")
     before = person.document.clip.motion.contacts
     person.click_until(

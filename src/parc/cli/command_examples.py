@@ -2,7 +2,7 @@
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": ("parc demo", "parc demo -o out/look --seed 10"),
-    "studio": ("parc studio walk.motion", "parc studio --dataset mydata --terrain boxes.terrain --no-open"),
+    "studio": ("parc studio walk.motion", "parc studio --dataset mydata --terrain boxes.terrain --no-browser"),
     "live": ("parc live --terrains 5 --json", "parc live --pilot.planner.candidates 6 -o out/runs"),
     "web": ("parc web -o site", "parc web -o site --serve --no-open"),
     "picture": ("parc picture walk.motion -o strip.png --kind strip", "parc picture mydata -o strips.html --count 10"),

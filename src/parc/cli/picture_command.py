@@ -1,4 +1,4 @@
-"""`parc picture`: a clip as a picture, film strip, contact sheet or animation; many clips as a page of film strips."""
+"""`parc picture`: a clip as a picture, film strip, contact sheet or film; many clips as a page of film strips."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from parc.dataset import load_clip
 from parc.dataset.clip_reading import read_clips
 from parc.errors import SettingsError
 from parc.render import animate, contact_sheet, draw_clip, filmstrip
+from parc.render.film_file import check_film
 from parc.render.picture_file import ANIMATIONS, check_picture, save_picture
 from parc.report import Report
 from parc.run.atomic_files import write_bytes_atomically
@@ -20,7 +21,7 @@ from parc.run.atomic_files import write_bytes_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Command):
-    """Draw a motion file: ghosts of its poses in one picture, a film strip, a contact sheet, or an animation (.gif, .webp).
+    """Draw a motion file: ghosts of its poses in one picture, a film strip, a contact sheet, or a film (.mp4, .webp, .gif).
 
     Several motions, of a data set or a folder, become a page (.html) with a film strip of each, drawn at random.
     """
@@ -28,7 +29,7 @@ class Picture(Command):
     clip: Annotated[Path, tyro.conf.Positional]
     """.motion, .pkl, .txt, .bvh or .npz file, or a clip of a data set as FOLDER/NAME; for a page a data set or folder"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """picture (.png, .jpg), animation (.gif, .webp), or page (.html)"""
+    """picture (.png, .jpg), film (.mp4, .webp, .gif), or page (.html)"""
     kind: Literal["ghosts", "strip", "sheet"] = "ghosts"
     """for .png: all poses in one picture, a film strip, or a contact sheet: side views every .1 s, which show each step"""
     start_time: float = 0.0
@@ -41,6 +42,10 @@ class Picture(Command):
     """pictures in a row of a strip (6), sheet (14) or page (8)"""
     count: int = 20
     """motions of a page"""
+    fps: float | None = None
+    """pictures a second of a film; 30 for .mp4, 15 for others"""
+    width: int = 480
+    """px of a film; it is three quarters as high"""
 
     def run(self) -> dict[str, Any]:
         """Draw."""
@@ -55,12 +60,20 @@ class Picture(Command):
             )
         if (moves or self.kind != "sheet") and self.every != 0.1:
             raise SettingsError("--every is for a contact sheet: --kind sheet, as a .png")
+        if not moves and (self.fps is not None or self.width != 480):
+            raise SettingsError("--fps and --width are for a film: .mp4, .webp or .gif")
+        if not 64 <= self.width <= 4096:
+            raise SettingsError(f"a film {self.width} pixels wide was asked for, expected 64 to 4096")
+        if moves:
+            check_film(self.out.suffix)
         character = humanoid()
         clip = load_clip(self.clip, character)
         if moves:
             self.out.parent.mkdir(parents=True, exist_ok=True)
+            fps = self.fps or (30.0 if self.out.suffix.lower() == ".mp4" else 15.0)
+            size = self.width, self.width * 3 // 4
             with progress(None, "drawing") as bar:
-                animate(clip, character, self.out, on_progress=shown(bar))
+                animate(clip, character, self.out, size, fps, on_progress=shown(bar))
         elif self.kind == "ghosts":
             save_picture(draw_clip(clip, character), self.out)
         elif self.kind == "strip":

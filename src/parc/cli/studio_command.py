@@ -16,7 +16,8 @@ class OpenStudio(Command):
     """See, edit and make motions in the browser. Runs until it is stopped with ctrl-c."""
 
     clips: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
-    """motion files, folders of them, data sets, or clips of data sets as FOLDER/NAME to list"""
+    """motion files or clips of data sets as FOLDER/NAME to open, folders and data sets to choose from; if none is given, the
+    motions in the box"""
     dataset: Path | None = None
     """data set to list, and to offer for saving"""
     terrain: Path | None = None
@@ -36,7 +37,7 @@ class OpenStudio(Command):
     """names that people use for this machine, if they reach it under others than its own"""
     save_below: tuple[Path, ...] = ()
     """folders below which the page may save, beside the data set of --dataset; `out` in the working directory if none is named"""
-    open: bool = field(default_factory=lambda: _has_display())
+    open: Annotated[bool, tyro.conf.arg(aliases=["--browser"])] = field(default_factory=lambda: _has_display())
     """open the page in a browser; the default where there is a display"""
 
     def run(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class OpenStudio(Command):
             raise SettingsError(f"port {self.port} does not exist, expected 0 to 65535")
         keep_memory_together()
         character = humanoid()
-        library = Library(character, self.clips, self.dataset)
+        library = Library(character, self.clips or _motions_in_the_box(self.dataset), self.dataset)
         ground = None if self.terrain is None else load_terrain(self.terrain)
         if self.generator is not None:
             Generator.load(self.generator, character)
@@ -71,10 +72,10 @@ class OpenStudio(Command):
             load_actor(self.tracker, character)
         token = self.token or os.environ.get("PARC_STUDIO_TOKEN") or None
         places = SavePlaces(self.save_below, self.dataset)
-        settings = StudioSettings(self.host, self.port, token, self.names, self.torch_device, places)
+        settings = StudioSettings(self.host, self.port, token, self.names, self.torch_device, gallery=True, save_places=places)
         generator, tracker = self.generator or _if_there(shipped_generator), self.tracker or _if_there(shipped_tracker)
         server = Server(character, library, ground, generator, settings, tracker)
-        print(f"{len(library)} clips; open {server.url} in a browser, stop with ctrl-c", flush=True)
+        print(f"{len(library)} motions; open {server.url} in a browser, stop with ctrl-c", flush=True)
         link = BrowserLink(server.url)
         try:
             if self.open:
@@ -90,6 +91,14 @@ def _has_display() -> bool:
     from parc.studio.browser_link import has_display
 
     return has_display()
+
+
+def _motions_in_the_box(dataset: Path | None) -> tuple[Path, ...]:
+    """What is listed where nothing was named."""
+    from parc.models import shipped_motions
+
+    box = None if dataset is not None else shipped_motions()
+    return () if box is None else (box,)
 
 
 def _if_there(shipped: Callable[[], Path]) -> Path | None:

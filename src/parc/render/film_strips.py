@@ -2,20 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from parc.character.character import Character
 from parc.dataset.clip import Clip
-from parc.errors import FormatError, SettingsError
+from parc.errors import SettingsError
 from parc.render import palette
 from parc.render.camera import Camera, Size
 from parc.render.clip_picture import close_up, draw_actors, stage_of
 from parc.render.drawn_motion import DrawnMotion, actors_of
+from parc.render.film_file import check_film, film_bytes, frame_time
 from parc.render.picture_caption import grid, label
 from parc.render.viewpoint import clear_view, hidden_share
+from parc.run.atomic_files import write_bytes_atomically
 from parc.run.on_progress import OnProgress
 
 _SMOOTHING = 0.25
@@ -87,33 +88,38 @@ def animate(
     follow: bool = True,
     on_progress: OnProgress | None = None,
 ) -> Path:
-    """A moving picture at true speed: `.gif`, `.webp` (smaller, full colour) or `.png` (APNG), by the file's name.
+    """A moving picture at true speed, in the format that the file's name says: `.mp4`, `.webp`, `.gif`, `.png` or `.apng`.
 
     `on_progress` is called after each picture.
     """
     file = Path(file)
-    if file.suffix.lower() not in (".gif", ".webp", ".png"):
-        raise FormatError(f"moving pictures are written as .gif, .webp or .png, not '{file.suffix}' ({file.name})")
-    if not fps > 0:
-        raise SettingsError(f"fps is {fps}, expected a positive number")
+    write_bytes_atomically(file, draw_film(clips, character, file.suffix, size, fps, camera, follow, on_progress))
+    return file
+
+
+def draw_film(
+    clips: Clip | Sequence[Clip],
+    character: Character,
+    suffix: str,
+    size: Size = (480, 360),
+    fps: float = 15.0,
+    camera: Camera | None = None,
+    follow: bool = True,
+    on_progress: OnProgress | None = None,
+) -> bytes:
+    """The content of such a file; `on_progress` may raise to end it."""
+    check_film(suffix)
+    shown = frame_time(suffix, fps)
     actors = actors_of(clips, character)
     first = clips if isinstance(clips, Clip) else clips[0]
     length = max((len(a) - 1) / a.fps for a in actors)
-    grain = 10 if file.suffix.lower() == ".gif" else 1  # GIF counts in hundredths of a second
-    duration = max(round(1000 / fps / grain), 1) * grain
-    times = np.arange(int(length * 1000 / duration + 1e-6) + 1) * duration / 1000
+    times = np.arange(int(length * 1000 / shown + 1e-6) + 1) * shown / 1000
     frames = []
     for frame in _frames(first, actors, times, size, camera, follow=actors[0] if follow else None):
         frames.append(frame)
         if on_progress is not None:
             on_progress(len(frames), len(times))
-    if file.suffix.lower() == ".gif":
-        shades = grid(frames[:: max(len(frames) // 8, 1)], 4).quantize(255, dither=Image.Dither.NONE)
-        frames = [f.quantize(palette=shades, dither=Image.Dither.NONE) for f in frames]
-    options: dict[str, Any] = {"quality": 80, "method": 2} if file.suffix.lower() == ".webp" else {}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    frames[0].save(file, save_all=True, append_images=frames[1:], duration=duration, loop=0, **options)
-    return file
+    return film_bytes(frames, suffix, shown)
 
 
 def _stamp(actor: DrawnMotion, time: float) -> str:

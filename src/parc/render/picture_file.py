@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 STILLS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
-ANIMATIONS = (".gif", ".webp", ".apng")
+ANIMATIONS = (".mp4", ".gif", ".webp", ".apng")
 
 
 def check_picture(path: Path | None, animated: bool = False) -> None:

@@ -14,6 +14,7 @@ from parc.dataset.convert.clip_files import READABLE, data_set_above, load_clip
 from parc.dataset.dataset_store import INDEX, Dataset
 from parc.dataset.folder_import import skill_of
 from parc.errors import DatasetError
+from parc.studio.clip_thumbnails import Thumbnails
 from parc.studio.document import sendable
 
 
@@ -41,8 +42,11 @@ class Library:
         self._lock = threading.Lock()
         self._listed: dict[str, Listed] = {}
         self._sets: dict[Path, Dataset] = {}
+        self.thumbnails = Thumbnails(self)
         for source in [*([dataset] if dataset is not None else []), *files]:
             self.add(Path(source))
+        self.named = tuple(name for source in files if not Path(source).is_dir() for name in self.add(Path(source)))
+        """the clips that were named one by one, not as part of a folder or data set"""
 
     def add(self, source: Path) -> list[str]:
         """A data set, one of its clips as FOLDER/NAME, a folder of motion files or one file; the names they got."""

@@ -15,6 +15,16 @@ from parc.path.terrain_path import TerrainPath
 from parc.terrain.terrain import Terrain
 
 
+@dataclass(frozen=True)
+class EditMark:
+    """Frames of the clip that is worked on in which something was edited, for the time line."""
+
+    label: str
+    start: int
+    stop: int
+    """one past the last frame"""
+
+
 @dataclass(frozen=True, eq=False)
 class Document:
     """All that is edited: terrain, path and clips. Frozen, so that a history of it costs little."""
@@ -27,6 +37,8 @@ class Document:
     """the clip that edits go to; it stands on `terrain`"""
     candidates: tuple[Clip, ...] = ()
     """generated motions of which one may be kept"""
+    edits: tuple[EditMark, ...] = ()
+    """of the clip that is worked on, since it was chosen"""
 
     @property
     def clip(self) -> Clip | None:
@@ -38,13 +50,18 @@ class Document:
             raise MotionError("no clip is chosen to work on; open one in the list of clips first")
         return self.clips[self.active]
 
-    def with_clip(self, clip: Clip) -> "Document":
-        """The active clip replaced; ground and path follow where the clip brings others."""
+    def with_clip(self, clip: Clip, mark: EditMark | None = None) -> "Document":
+        """The active clip replaced; ground and path follow where the clip brings others.
+
+        The edit is marked in the frames it went to. One that moves frames takes the marks away: they would lie wrong.
+        """
         assert self.active is not None
+        moved = len(clip.motion) != len(self.clips[self.active].motion)
+        edits = () if moved else self.edits if mark is None else (*self.edits, mark)
         clips = (*self.clips[: self.active], clip, *self.clips[self.active + 1 :])
         path = self.path if clip.path is self.clips[self.active].path else clip.path
         candidates = self.candidates if clip.terrain is self.terrain else ()
-        return replace(self, clips=clips, terrain=clip.terrain, path=path, candidates=candidates)
+        return replace(self, clips=clips, terrain=clip.terrain, path=path, candidates=candidates, edits=edits)
 
     def with_ground_edited(self, terrain: Terrain) -> "Document":
         """An edit of the ground: the clips that stand on it stand on the edited one."""
@@ -53,7 +70,7 @@ class Document:
 
     def with_new_ground(self, terrain: Terrain) -> "Document":
         """Another ground: clips stay on theirs, and none of them is on the stage's."""
-        return replace(self, terrain=terrain, path=None, active=None, candidates=())
+        return replace(self, terrain=terrain, path=None, active=None, candidates=(), edits=())
 
     def free_name(self, name: str) -> str:
         taken = {clip.name for clip in self.clips}

@@ -28,6 +28,8 @@ from parc.studio.token_login import FrontDoor
 from parc.terrain.terrain import Terrain
 
 _REMEMBERED = "parc_studio_sessions"
+_OPENED = 6
+"""of the clips that were named, that a new page opens"""
 _LEFT = 16
 """sessions without a page that are kept"""
 
@@ -46,6 +48,8 @@ class StudioSettings:
     """names that people use for this machine, beside its own"""
     device: str = "cpu"
     """for correction and generation"""
+    gallery: bool = False
+    """show the gallery of motions where a page has none open"""
     save_places: SavePlaces = field(default_factory=SavePlaces)
     """folders below which the page may save"""
 
@@ -101,7 +105,9 @@ class Studio:
         """A new one, of nobody yet."""
         settings = self.settings
         places, tracker = settings.save_places, self._tracker
-        return Session(self.character, self.library, self._terrain, self._generator, settings.device, places, tracker)
+        session = Session(self.character, self.library, self._terrain, self._generator, settings.device, places, tracker)
+        session.begin_with(self.library.named[:_OPENED])
+        return session
 
     def wait(self) -> None:
         """Serve until the program is interrupted."""
@@ -119,6 +125,7 @@ class Studio:
             job.stop()
         for job in running:
             job.wait(10.0)
+        self.library.thumbnails.close()
         for page in pages:  # a thread that still computes when the interpreter ends takes the process down with it
             page.wait(10.0)
         with contextlib.redirect_stdout(sys.stderr):  # it says that it has stopped, where a result may be read
@@ -126,7 +133,7 @@ class Studio:
 
     def _connect(self, client: ClientHandle) -> None:
         try:
-            page = Page(client, self._take_up(client))
+            page = Page(client, self._take_up(client), self.settings.gallery)
             with self._lock:
                 self.pages[client.client_id] = page
         except Exception as error:

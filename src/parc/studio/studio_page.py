@@ -20,10 +20,13 @@ from viser import ClientHandle
 from parc.errors import ParcError
 from parc.studio.actions.clip_analysis import Analysis, Analyst
 from parc.studio.document import sendable
+from parc.studio.panels.control_hints import give_hints
 from parc.studio.panels.controls import BRAND
 from parc.studio.panels.panel_clips import ClipsPanel
 from parc.studio.panels.panel_correct import CorrectPanel
+from parc.studio.panels.panel_cross import CrossPanel
 from parc.studio.panels.panel_edit import EditPanel
+from parc.studio.panels.panel_gallery import GalleryPanel
 from parc.studio.panels.panel_generate import GeneratePanel
 from parc.studio.panels.panel_live import LivePanel
 from parc.studio.panels.panel_measure import MeasurePanel
@@ -34,12 +37,15 @@ from parc.studio.panels.panel_save import SavePanel
 from parc.studio.panels.panel_terrain import TerrainPanel
 from parc.studio.panels.panel_top import TopPanel
 from parc.studio.scene.figures_on_stage import Cast, Casting
+from parc.studio.scene.page_script import PageScript
 from parc.studio.scene.playback import Playback
 from parc.studio.scene.pointer import Pointer
 from parc.studio.scene.stage3d import PageScene
 from parc.studio.studio_session import Change, Session
 
 _CLOSE = object()
+_WIDEST = 8000.0
+"""px"""
 _LOADING = 4.0
 """s after which the camera is the person's alone"""
 
@@ -47,11 +53,12 @@ _LOADING = 4.0
 class Page:
     """One open page: its panels, its scene, and the thread that does what is clicked, in order."""
 
-    def __init__(self, client: ClientHandle, session: Session) -> None:
+    def __init__(self, client: ClientHandle, session: Session, gallery: bool = False) -> None:
         self.client, self.session, self.gui = client, session, client.gui
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._refresh_queued = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"studio page {client.client_id}", daemon=True)
+        self.script = PageScript(client)
         self.stage = PageScene(client, session.character)
         self._casting = Casting(session.character)
         self.cast = Cast((), ())
@@ -62,6 +69,8 @@ class Page:
         self._ticks = 0
         self._is_live = False
         self._build()
+        self.gallery = GalleryPanel(self, gallery and not session.document.clips)
+        self.script.on("view", lambda width, height: self.later(lambda: self._fit(width, height)))
         self._unlisten = session.listen(self._on_change)
         self._thread.start()
         self.later(self._refresh)
@@ -70,7 +79,7 @@ class Page:
 
     def _build(self) -> None:
         gui = self.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, brand_color=BRAND, control_width="large")
+        self.theme(False)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(430)
         self.top = TopPanel(self)
@@ -92,6 +101,10 @@ class Page:
                     self.generate = GeneratePanel(self)
             with gui.add_folder("Correct the clip"):
                 self.correct = CorrectPanel(self)
+        self.cross: CrossPanel | None = None
+        if self.session.drive.is_possible:
+            with tabs.add_tab("Cross"):
+                self.cross = CrossPanel(self)
         self.physics: PhysicsPanel | None = None
         if self.session.make.tracker is not None:
             with tabs.add_tab("Physics"):
@@ -105,6 +118,21 @@ class Page:
         self.play = PlayPanel(self)
         self.job = self.play.job
         self.pointer = Pointer(self)
+        self.without_hint = give_hints(gui)
+        """labels of controls that have no sentence; a test wants none"""
+
+    def theme(self, dark: bool) -> None:
+        """Light, or dark."""
+        self.gui.configure_theme(
+            show_logo=False, show_share_button=False, brand_color=BRAND, control_width="large", dark_mode=dark
+        )
+
+    def _fit(self, width: str | float, height: str | float) -> None:
+        """The view has this size, px; what lies over it takes its own from that."""
+        if isinstance(width, str) or isinstance(height, str):
+            return
+        self.play.fit(min(width, _WIDEST))
+        self.gallery.fit(min(width, _WIDEST), min(height, _WIDEST))
 
     def _frame_while_loading(self) -> None:
         """The scene gets its final shape when the panels take their places, a moment after the first look."""
@@ -179,7 +207,7 @@ class Page:
         if change == "live":
             self._show_live()
         elif change == "job":
-            self.later(self.job.refresh)
+            self.later(self._show_job)
         else:
             self.refresh()
 
@@ -192,10 +220,15 @@ class Page:
         self.stage.show(self.cast, document.path, self.clips.look, self.playback.clock.time, self._depth())
         for panel in (self.top, self.clips, self.terrain, self.path, self.edit, self.measure, self.correct, self.save, self.play):
             panel.refresh(document)
-        for optional in (self.generate, self.physics, self.live):
+        for optional in (self.generate, self.cross, self.physics, self.live):
             if optional is not None:
                 optional.refresh(document)
         self.analyst.look_at(document.clip)
+
+    def _show_job(self) -> None:
+        self.job.refresh()
+        if self.cross is not None:
+            self.cross.refresh(self.session.document)
 
     def _depth(self) -> NDArray[np.float64] | None:
         analysis: Analysis | None = self.analyst.latest

@@ -11,7 +11,7 @@ Listeners are told after a change; they are called in the thread that made it.
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,7 @@ from parc.studio.actions.long_actions import Making
 from parc.studio.actions.path_actions import RouteEdits
 from parc.studio.actions.terrain_actions import GroundEdits
 from parc.studio.clip_library import Library
-from parc.studio.document import Document, History, sendable
+from parc.studio.document import Document, EditMark, History, sendable
 from parc.studio.model_files import GeneratorFile, TrackerFile
 from parc.studio.save_places import SavePlaces
 from parc.terrain.terrain import Terrain
@@ -109,12 +109,23 @@ class Session:
         self.tell("document")
         return document
 
-    def change_clip(self, label: str, how: Callable[[Clip], Clip], stroke: str | None = None, afresh: bool = False) -> Clip:
-        """The same for the clip that is worked on; a clip that is given back as it was is no step of the history."""
+    def change_clip(
+        self,
+        label: str,
+        how: Callable[[Clip], Clip],
+        stroke: str | None = None,
+        afresh: bool = False,
+        frames: tuple[int, int] | None = None,
+    ) -> Clip:
+        """The same for the clip that is worked on; a clip that is given back as it was is no step of the history.
+
+        `frames` [first, one past the last] are marked in the time line as edited.
+        """
 
         def changed(document: Document) -> Document:
             clip = how(document.active_clip())
-            return document if clip is document.clip else document.with_clip(clip)
+            mark = None if frames is None else EditMark(label, *frames)
+            return document if clip is document.clip else document.with_clip(clip, mark)
 
         self.change(label, changed, stroke, afresh)
         return self.document.active_clip()
@@ -144,6 +155,14 @@ class Session:
                 return clip
         return self.add(self.library.load(name), f"open {name}")
 
+    def begin_with(self, names: Sequence[str]) -> None:
+        """Open clips before anything else is done, the first one chosen; undo does not go back behind that."""
+        for name in names:
+            self.open(name)
+        if names:
+            self.choose(0)
+            self._history = History(self.document)
+
     def open_bytes(self, filename: str, content: bytes) -> Clip:
         """A clip from the content of a file, told by its extension."""
         with TemporaryDirectory() as folder:
@@ -161,7 +180,8 @@ class Session:
                 raise MotionError(f"{MOST_CLIPS} clips are open, which is the most; close one first")
             named = replace(clip, name=document.free_name(sendable(clip.name)), terrain=self.ground.checked(clip.terrain))
             clips = (*document.clips, named)
-            return replace(document, clips=clips, active=len(clips) - 1, terrain=named.terrain, path=named.path, candidates=())
+            chosen = replace(document, clips=clips, active=len(clips) - 1, candidates=(), edits=())
+            return replace(chosen, terrain=named.terrain, path=named.path)
 
         return self.change(sendable(label), added).active_clip()
 
@@ -175,7 +195,7 @@ class Session:
             if document.active == index:
                 return document
             path = clip.path if clip.path is not None or clip.terrain is not document.terrain else document.path
-            return replace(document, active=index, terrain=clip.terrain, path=path, candidates=())
+            return replace(document, active=index, terrain=clip.terrain, path=path, candidates=(), edits=())
 
         self.change(f"choose {index}", chosen)
 
@@ -190,9 +210,10 @@ class Session:
                 active = document.active if document.active is None or index > document.active else document.active - 1
                 return replace(document, clips=clips, active=active)
             if not clips:
-                return replace(document, clips=clips, active=None)
+                return replace(document, clips=clips, active=None, edits=())
             active = min(index, len(clips) - 1)
-            return replace(document, clips=clips, active=active, terrain=clips[active].terrain, path=clips[active].path)
+            chosen = clips[active]
+            return replace(document, clips=clips, active=active, terrain=chosen.terrain, path=chosen.path, edits=())
 
         self.change(f"close clip {index}", closed)
 

@@ -75,6 +75,8 @@ def load_clip(path: Path | str, character: Character) -> Clip:
 def check_writable(path: Path | str) -> None:
     """Refuse a name that no clip can be written to."""
     path = Path(path)
+    if path.suffix.lower() in (".mp4", ".gif", ".webp"):
+        raise FormatError(f"{path.name}: films are drawn by `parc picture CLIP -o {path.name}`")
     if path.suffix.lower() not in WRITABLE:
         raise FormatError(f"{path.name}: cannot write '{path.suffix}'; known are {', '.join(WRITABLE)}")
     if path.is_dir():

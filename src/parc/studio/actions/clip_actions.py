@@ -66,7 +66,9 @@ class ClipEdits:
         stroke: str | None = None,
     ) -> Clip:
         """See `retouch.offset_root`; of edits of one stroke the last counts."""
-        return self._change("offset root", lambda clip: retouch.offset_root(clip, shift, turn, start, stop, fade), stroke)
+        return self._change(
+            "offset root", lambda clip: retouch.offset_root(clip, shift, turn, start, stop, fade), stroke, (start, stop)
+        )
 
     def bend_joint(
         self,
@@ -80,14 +82,19 @@ class ClipEdits:
         """See `retouch.bend_joint`; of edits of one stroke the last counts."""
         character = self._session.character
         return self._change(
-            f"bend {body}", lambda clip: retouch.bend_joint(clip, character, body, angles, start, stop, fade), stroke
+            f"bend {body}",
+            lambda clip: retouch.bend_joint(clip, character, body, angles, start, stop, fade),
+            stroke,
+            (start, stop),
         )
 
     def label_contacts(self, bodies: Sequence[str], start: int, stop: int, touching: bool) -> Clip:
         character = self._session.character
         what = "contact" if touching else "no contact"
         return self._change(
-            f"{what} {', '.join(bodies)}", lambda clip: retouch.label_contacts(clip, character, bodies, start, stop, touching)
+            f"{what} {', '.join(bodies)}",
+            lambda clip: retouch.label_contacts(clip, character, bodies, start, stop, touching),
+            frames=(start, stop),
         )
 
     def toggle_contact(self, body: str, start: int, stop: int) -> bool:
@@ -105,9 +112,11 @@ class ClipEdits:
         character = self._session.character
         return self._change("find contacts", lambda clip: retouch.label_by_geometry(clip, character, distance, speed))
 
-    def _change(self, label: str, how, stroke: str | None = None) -> Clip:
+    def _change(self, label: str, how, stroke: str | None = None, frames: tuple[int, int | None] | None = None) -> Clip:
         def named(clip: Clip) -> Clip:
             changed = how(clip)
             return changed if changed is clip else replace(changed, name=clip.name)
 
-        return self._session.change_clip(label, named, stroke, afresh=stroke is not None)
+        clip = self._session.document.active_clip()
+        marked = None if frames is None else (frames[0], len(clip.motion) if frames[1] is None else frames[1])
+        return self._session.change_clip(label, named, stroke, stroke is not None, marked)

@@ -1,4 +1,4 @@
-"""Driving: a simulated character on the stage, in real time, that goes where the person wants.
+"""Driving: a simulated character on the ground that is shown, in real time, that goes where the person wants.
 
 One thread has the pilot and steps it thirty times a second; wishes are put into a queue and done between two steps, so whoever
 asks never waits for physics. Edits of the ground reach the character at its next step. What goes wrong with a wish is
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parc.studio.studio_session import Session
 
 KEY_HOLD = 0.75
-"""s after its last sign of life that an arrow key counts as held; a keyboard repeats after half a second"""
+"""s after its last sign of life that a key counts as held"""
 
 
 class LiveView(NamedTuple):
@@ -77,7 +77,7 @@ class Driving:
         self._key_until: float | None = None
         self._run_so_far: Clip | None = None
         self.view: LiveView | None = None
-        """the character as it is; None while nobody is on the stage"""
+        """the character as it is; None while nobody is driven"""
         self.answer_seconds: list[float] = []
         """s from a wish to its being taken up"""
 
@@ -101,7 +101,7 @@ class Driving:
             raise SettingsError("driving needs a generator and a tracker; start the studio with --generator and --tracker")
         with self._lock:
             if self.is_running:
-                raise SettingsError("the character is on the stage already; stop it first")
+                raise SettingsError("a character is being driven already; stop it first")
             terrain = self._session.document.terrain
             place = torch.tensor(at, dtype=torch.float32) if at is not None else _middle(terrain)
             self._stop.clear()
@@ -132,10 +132,15 @@ class Driving:
         self._wish(follow)
 
     def hold_key(self, x: float, y: float) -> None:
-        """An arrow key means this direction; it is held until it gives no sign of life for `KEY_HOLD`."""
+        """A key or stick means this direction; it is held until it gives no sign of life for `KEY_HOLD`."""
         self._wish(lambda pilot: self._held(pilot, x, y))
 
+    def release_key(self) -> None:
+        """No key is held any more: stand still, unless the character has another goal by now."""
+        self._wish(self._released)
+
     def stay(self) -> None:
+        """Forget the goal and stop where it can."""
         self._wish(lambda pilot: pilot.stay())
 
     def push(self, x: float, y: float, z: float = 0.0) -> None:
@@ -154,7 +159,7 @@ class Driving:
             self._wish(look)
             done.wait(5.0)
         if self._run_so_far is None:
-            raise MotionError("nothing was driven yet; put the character onto the stage first")
+            raise MotionError("nothing was driven yet; start driving first")
         return self._session.add(self._run_so_far, "keep the live run")
 
     def messages(self) -> list[str]:
@@ -166,12 +171,18 @@ class Driving:
 
     def _wish(self, wish: Callable[[Pilot], object]) -> None:
         if not self.is_running:
-            raise SettingsError("nobody is on the stage; press 'Stand on the stage' in the tab Live first")
+            raise SettingsError("no character is being driven; press 'Start driving' in the tab Live first")
         self._wishes.put((wish, time.monotonic()))
 
     def _held(self, pilot: Pilot, x: float, y: float) -> None:
         pilot.go_towards(torch.tensor([x, y], dtype=torch.float32))
         self._key_until = time.monotonic() + KEY_HOLD
+
+    def _released(self, pilot: Pilot) -> None:
+        if self._key_until is not None:
+            self._key_until = None
+            if pilot.steering.wish == "direction":
+                pilot.stay()
 
     def _run(self, *work: Any) -> None:
         self._drive(*work)

@@ -1,4 +1,4 @@
-"""Long actions: correction, generation, simulation and films, each a job in a thread of its own. A session runs one at a time."""
+"""Long actions, each a job in a thread of its own: correction, generation, simulation, crossings, films. One runs at a time."""
 
 import time
 from collections.abc import Callable
@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 from parc.correct.correct_motions import OptimiseSettings
 from parc.dataset.clip import Clip
 from parc.errors import MotionError, PathError, SettingsError
+from parc.path.navigation_graph import Cell
+from parc.plan.offline_search import SearchSettings
+from parc.plan.offline_traverse import Models, TraverseSettings
+from parc.render.film_file import check_film
 from parc.run.file_names import file_name
 from parc.studio.actions.film_files import film
 from parc.studio.actions.long_job import StudioJob
 from parc.studio.actions.watched_correction import correct_watched
+from parc.studio.actions.watched_crossing import cross_watched, crossing_route, crossing_told
 from parc.studio.actions.watched_generation import GenerateSettings, generate_watched
 from parc.studio.actions.watched_tracking import track_watched
 from parc.studio.document import Document
@@ -20,6 +25,8 @@ from parc.studio.model_files import GeneratorFile, TrackerFile
 if TYPE_CHECKING:
     from parc.studio.studio_session import Session
 
+CROSSING = "crossing this terrain"
+"""label of its job"""
 _PREVIEW = 0.4
 """s between looks at a correction"""
 
@@ -122,10 +129,41 @@ class Making:
 
         return self._start(f"simulating {source.name}", work)
 
+    def cross(
+        self,
+        start: Cell | None = None,
+        goal: Cell | None = None,
+        seed: int = 0,
+        tries: int = 5,
+        method: SearchSettings = SearchSettings(),
+    ) -> StudioJob:
+        """A simulated character crosses the ground by search, from corner to corner if no ends are given; it becomes a clip."""
+        session, generator, tracker = self._session, self.generator, self.tracker
+        terrain = session.document.terrain
+        if generator is None or tracker is None:
+            raise SettingsError("crossing needs a generator and a tracker; start the studio with --generator and --tracker")
+        settings = TraverseSettings(tries=tries, method=method, threads=1)
+        route = crossing_route(terrain, start, goal, seed)
+
+        def work(job: StudioJob) -> None:
+            job.report(0.0, "reading the models")
+            models = Models(generator.get_quick(), tracker.get(), tracker.critic())
+            result = cross_watched(terrain, route, models, settings, seed, job.report)
+            clip, told = crossing_told(result, route)
+            if clip is None:
+                raise MotionError(told)
+            if session.document.terrain is not terrain:
+                told += " It crossed the ground as it was when it started."
+            session.add(clip, "cross this terrain")
+            job.text = told
+
+        return self._start(CROSSING, work)
+
     def film(self, suffix: str = ".webp") -> StudioJob:
         """A moving picture of the clip that is worked on and of those on the same ground; the result is `filmed`."""
         session = self._session
         active = session.document.active_clip()
+        check_film(suffix)
         clips = [active, *(c for c in session.document.clips if c.terrain is active.terrain and c is not active)]
 
         def work(job: StudioJob) -> None:

@@ -7,7 +7,7 @@ from viser import Icon
 from parc.dataset.convert.clip_files import READABLE
 from parc.studio.clip_library import Listed
 from parc.studio.document import Document
-from parc.studio.panels.controls import QUIET
+from parc.studio.panels.controls import QUIET, put
 from parc.studio.panels.marked_text import add_markdown, marked, show
 from parc.studio.panels.two_way import TwoWay
 from parc.studio.scene.figure3d import Look
@@ -29,6 +29,9 @@ class ClipsPanel:
         self._found = add_markdown(gui, marked(""))
         self._names = self._lines(page.session.library.search())
         self._list = gui.add_dropdown("Clip", tuple(self._names) or (_NONE,))
+        gallery = gui.add_button(
+            "Show the gallery", icon=Icon.LAYOUT_GRID, color=QUIET, hint="Pictures of all motions of the list"
+        )
         open_clip = gui.add_button("Open", icon=Icon.FOLDER_OPEN)
         upload = gui.add_upload_button(f"Open a file ({' '.join(READABLE)})", icon=Icon.UPLOAD)
         with gui.add_folder("Open clips"):
@@ -38,6 +41,11 @@ class ClipsPanel:
             name = gui.add_text("Name", "")
             rename = gui.add_button("Rename", icon=Icon.PENCIL, color=QUIET)
         with gui.add_folder("Look"):
+            self._body = gui.add_dropdown("Figure", ("mannequin", "capsules"), hint="A smooth skin, or the shapes of the physics")
+            self._shadows = gui.add_checkbox(
+                "Shadows", False, hint="Of the sun; on by themselves in a browser with a graphics card"
+            )
+            self._dark = gui.add_checkbox("Dark page", False, hint="Light letters on dark ground")
             self._colouring = gui.add_dropdown("Bodies show", ("contacts", "penetration", "plain"))
             self._markers = gui.add_checkbox("Contact dots", True)
             self._trail = gui.add_dropdown("Trails show", ("none", "speed", "acceleration", "jerk"))
@@ -46,13 +54,16 @@ class ClipsPanel:
         session = page.session
         self._search.on_update(page.act(self.search))
         open_clip.on_click(page.act(self._open_listed))
+        gallery.on_click(page.act(lambda: page.gallery.show()))
         upload.on_upload(page.act(lambda: self._opened(session.open_bytes(upload.value.name, upload.value.content).name)))
         self._open = TwoWay(page, self._choices, lambda: self._with_chosen(session.choose))
         close.on_click(page.act(lambda: self._with_chosen(session.close)))
         rename.on_click(page.act(lambda: session.rename(name.value)))
-        for control in (self._only, self._colouring, self._markers, self._trail, self._trail_of):
+        for control in (self._only, self._body, self._shadows, self._colouring, self._markers, self._trail, self._trail_of):
             control.on_update(page.act(page.refresh))
         camera.on_click(page.act(lambda: page.stage.look_at(page.cast, everything=True)))
+        self._dark.on_update(page.act(lambda: page.theme(self._dark.value)))
+        page.script.on("renderer", lambda kind: page.later(lambda: self._drawn_by(kind)))
         self.search()
 
     @property
@@ -61,7 +72,8 @@ class ClipsPanel:
 
     @property
     def look(self) -> Look:
-        values: list[Any] = [c.value for c in (self._colouring, self._markers, self._trail, self._trail_of)]
+        controls = (self._body, self._shadows, self._colouring, self._markers, self._trail, self._trail_of)
+        values: list[Any] = [control.value for control in controls]
         return Look(*values)
 
     def search(self) -> None:
@@ -80,6 +92,12 @@ class ClipsPanel:
         if tuple(self._choices.options) != options:
             self._choices.options = options
         self._open.put(lines[document.active] if document.active is not None else _NONE)
+
+    def _drawn_by(self, kind: str | float) -> None:
+        """Shadows where a graphics card draws them."""
+        if kind == "card" and not self._shadows.value:
+            put(self._shadows, True)
+            self._page.refresh()
 
     @staticmethod
     def _lines(found: list[Listed]) -> dict[str, str]:

@@ -39,7 +39,7 @@ class CorrectPanel:
         self._start = gui.add_button("Correct", icon=Icon.WAND)
         defaults = OptimiseSettings()
         with gui.add_folder("Weights", expand_by_default=False):
-            self._step = gui.add_number("Step of Adam", defaults.step_size, min=0.00001, max=0.1, step=0.0005)
+            self._step = gui.add_number("Step size", defaults.step_size, min=0.00001, max=0.1, step=0.0005)
             self._weights = {n: gui.add_number(label, getattr(defaults, n), min=0.0) for n, label in _WEIGHTS.items()}
         self._start.on_click(page.act(self._correct))
 

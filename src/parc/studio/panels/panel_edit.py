@@ -30,16 +30,16 @@ class EditPanel:
         self._made: Clip | None = None
         """what the sliders made last"""
         self._range = gui.add_multi_slider("Frames", 0, 1, 1, (0, 1))
-        here = gui.add_button_group("Here is the", ("first", "last", "all"))
+        here = gui.add_button_group("Frame shown is", ("first", "last", "all"))
         self._fade = gui.add_number("Fade, frames", 8, min=0, max=300, step=1)
         here.on_click(page.act(lambda: self._set_range(here.value)))
-        with gui.add_folder("Whole"):
+        with gui.add_folder("Whole clip"):
             self._build_whole()
-        with gui.add_folder("Root", expand_by_default=False):
+        with gui.add_folder("Move the body", expand_by_default=False):
             self._build_root()
-        with gui.add_folder("Joint", expand_by_default=False):
+        with gui.add_folder("Bend a joint", expand_by_default=False):
             self._build_joint()
-        with gui.add_folder("Contacts", expand_by_default=False):
+        with gui.add_folder("Mark contacts", expand_by_default=False):
             self._build_contacts()
 
     def _build_whole(self) -> None:
@@ -49,9 +49,9 @@ class EditPanel:
         self._other = gui.add_dropdown("Followed by", (_NONE,))
         blend = gui.add_number("Blend, frames", 5, min=0, max=60, step=1)
         stitch = gui.add_button("Stitch", icon=Icon.NEEDLE_THREAD, color=QUIET)
-        distance = gui.add_number("Lingers in, m", HESITATION_DISTANCE, min=0.01, step=0.05)
-        run = gui.add_number("for frames", HESITATION_FRAMES, min=1, step=1)
-        brisk = gui.add_button("Remove hesitation", icon=Icon.PLAYER_TRACK_NEXT, color=QUIET)
+        distance = gui.add_number("Stays within, m", HESITATION_DISTANCE, min=0.01, step=0.05)
+        run = gui.add_number("for, frames", HESITATION_FRAMES, min=1, step=1)
+        brisk = gui.add_button("Remove pauses", icon=Icon.PLAYER_TRACK_NEXT, color=QUIET)
 
         def stitched() -> None:
             if self._other.value == _NONE:
@@ -61,7 +61,7 @@ class EditPanel:
 
         def hurried() -> None:
             taken = edit.remove_hesitation(distance.value, run.value)
-            page.tell("Hesitation", f"{taken} frames taken out" if taken else "There is none by these limits")
+            page.tell("Pauses", f"{taken} frames taken out" if taken else "There is no pause by these limits")
 
         cut.on_click(page.act(lambda: edit.cut(*self.frames())))
         mirror.on_click(page.act(edit.mirror))
@@ -81,7 +81,7 @@ class EditPanel:
         sliders = [gui.add_slider(f"{axis}, m", -2.0, 2.0, 0.01, 0.0) for axis in "xyz"]
         sliders.append(gui.add_slider("Turn, deg", -180.0, 180.0, 1.0, 0.0))
         self._root = [TwoWay(page, slider, moved) for slider in sliders]
-        keep = gui.add_button("Keep, and start at zero again", icon=Icon.CHECK, color=QUIET)
+        keep = gui.add_button("Apply, and reset the sliders", icon=Icon.CHECK, color=QUIET)
         keep.on_click(page.act(self._begin_stroke))
 
     def _build_joint(self) -> None:
@@ -99,13 +99,13 @@ class EditPanel:
         self._body = TwoWay(page, gui.add_dropdown("Body", names), self._begin_stroke)
         sliders = [gui.add_slider(f"Angle {k + 1}, deg", -120.0, 120.0, 1.0, 0.0) for k in range(3)]
         self._angles = [TwoWay(page, slider, bent) for slider in sliders]
-        keep = gui.add_button("Keep, and start at zero again", icon=Icon.CHECK, color=QUIET)
+        keep = gui.add_button("Apply, and reset the sliders", icon=Icon.CHECK, color=QUIET)
         keep.on_click(page.act(self._begin_stroke))
         self._begin_stroke()
 
     def _build_contacts(self) -> None:
         page, gui, session = self._page, self._page.gui, self._page.session
-        add_markdown(gui, marked("Or set *Click does* to **contact of a body** and click body parts."))
+        add_markdown(gui, marked("Or click a body part in the view (**Click does: mark contact**)."))
         body = gui.add_dropdown("Body part", session.character.names)
         self._whole_range = gui.add_checkbox("Clicks label all chosen frames", True, hint="Otherwise only the one that is shown")
         on = gui.add_button("Touches", icon=Icon.HAND_STOP)

@@ -27,10 +27,10 @@ class GeneratePanel:
         defaults = GenerateSettings()
         self._batch = gui.add_number("Candidates", defaults.batch, min=1, max=MOST, step=1)
         self._seconds = gui.add_number("Time limit, s", defaults.seconds, min=0.5, max=120.0, step=0.5)
-        self._steps = gui.add_number("Steps (0: own)", 0, min=0, max=1000, step=1)
+        self._steps = gui.add_number("Denoising steps", 0, min=0, max=1000, step=1)
         self._mode = gui.add_dropdown("Blend", ("annealed", "constant"))
-        self._blend = gui.add_slider("Blend s", 0.0, 1.0, 0.05, 0.65, visible=False)
-        self._choices = gui.add_number("Best of", defaults.choices, min=1, max=16, step=1)
+        self._blend = gui.add_slider("Blend amount", 0.0, 1.0, 0.05, 0.65, visible=False)
+        self._choices = gui.add_number("Choices per window", defaults.choices, min=1, max=16, step=1)
         self._seed = gui.add_number("Seed", 0, min=0, step=1)
         start = gui.add_button("Generate", icon=Icon.SPARKLES)
         with gui.add_folder("Pick one"):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from viser import Icon
 
+from parc.studio.actions.long_actions import CROSSING
 from parc.studio.panels.controls import put
 from parc.studio.panels.marked_text import add_markdown, marked, show
 
@@ -39,6 +40,8 @@ class JobPanel:
                 self._page.complain(job.text)
             else:
                 self._page.tell(job.label.capitalize(), f"{job.text} ({job.seconds:.1f} s)")
+            if job.state == "done" and job.label == CROSSING:
+                self._page.play.play_from_start()
             film = self._page.session.make.take_film()
             if film is not None:
                 self._page.client.send_file_download(*film, save_immediately=True)

@@ -1,25 +1,24 @@
 """The controls of the driven character, and how it is doing."""
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from viser import Icon
 
 from parc.plan.online_pilot import PilotSettings
 from parc.plan.online_planner import PlannerSettings
+from parc.studio.actions.key_steering import KeySteering
 from parc.studio.actions.live_driving import LiveView
 from parc.studio.document import Document
 from parc.studio.panels.controls import QUIET
 from parc.studio.panels.marked_text import Marked, add_html, add_markdown, joined, marked, show
+from parc.studio.scene.live3d import heading_of
 
 if TYPE_CHECKING:
     from parc.studio.studio_page import Page
 
-_ARROWS: dict[Literal["arrowup", "arrowdown", "arrowleft", "arrowright"], float] = {
-    "arrowup": 0.0, "arrowdown": math.pi, "arrowleft": math.pi / 2, "arrowright": -math.pi / 2,
-}  # fmt: skip
-"""turn from the way the camera looks, rad"""
 _EVERY = 10
 """steps between updates of the figures"""
 
@@ -30,34 +29,51 @@ class LivePanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui, drive = page, page.gui, page.session.drive
         what = marked(
-            "A simulated character on the ground that is shown. The generator plans, the tracker moves; plans are tried out in "
-            "simulation before they are followed, or, without rehearsal, not. **Click does: go there** sends it; shift and drag "
-            "draws its line; arrow keys lead it, as the camera looks. Brush the ground while it runs."
+            "A character in a physics simulation, on the ground that is shown. **Drive it** with W A S D, the arrow keys or a "
+            "gamepad, or click where it goes; hold shift and drag to draw its way. You can change the ground while it moves."
         )
         add_markdown(gui, what)
-        self._start = gui.add_button("Stand on the stage", icon=Icon.PLAYER_PLAY)
-        self._stop = gui.add_button("Leave the stage", icon=Icon.PLAYER_STOP, color="red", visible=False)
-        self._stay = gui.add_button("Stay here", icon=Icon.HAND_STOP, color=QUIET, visible=False)
-        with gui.add_folder("Push"):
-            self._strength = gui.add_slider("Strength, m/s", 0.1, 4.0, 0.1, 1.0)
-            self._pushes = gui.add_button_group("From", ("front", "back", "left", "right"))
-        self._follow = gui.add_checkbox("Camera follows", False)
+        self._start = gui.add_button(
+            "Start driving",
+            icon=Icon.PLAYER_PLAY,
+            hint="Puts a character at the start of the path, or in the middle of the ground",
+        )
+        self._stop = gui.add_button(
+            "Stop driving", icon=Icon.PLAYER_STOP, color="red", visible=False, hint="Takes the character away"
+        )
+        self._stay = gui.add_button(
+            "Stand still", icon=Icon.HAND_STOP, color=QUIET, visible=False, hint="Forget the goal and stop where it can"
+        )
+        self._follow = gui.add_checkbox(
+            "Camera stays behind", True, hint="Off: the mouse moves the camera, and keys lead as the camera looks"
+        )
+        self._distance = gui.add_slider("Camera distance, m", 2.0, 10.0, 0.5, 4.0, hint="From the character to the camera")
+        with gui.add_folder("Push it"):
+            self._strength = gui.add_slider("Strength, m/s", 0.1, 4.0, 0.1, 1.0, hint="Change of speed by the push")
+            self._pushes = gui.add_button_group("From", ("front", "back", "left", "right"), hint="Side the push comes from")
         self._figures = add_html(gui, marked(""))
-        self._keep = gui.add_button("Keep the run as a clip", icon=Icon.CAMERA, color=QUIET)
+        self._keep = gui.add_button(
+            "Keep this run as a clip", icon=Icon.CAMERA, color=QUIET, hint="The last minute becomes a clip to edit and save"
+        )
         with gui.add_folder("Planning", expand_by_default=False):
             defaults = PilotSettings()
-            self._rehearse = gui.add_checkbox("Rehearse plans", defaults.rehearse)
-            self._candidates = gui.add_number("Plans tried", defaults.planner.candidates, min=1, max=16, step=1)
-            self._seed = gui.add_number("Seed", 0, min=0, step=1)
+            self._rehearse = gui.add_checkbox(
+                "Rehearse plans", defaults.rehearse, hint="Tries plans in simulation before one is followed: safer, and slower"
+            )
+            self._candidates = gui.add_number(
+                "Plans tried", defaults.planner.candidates, min=1, max=16, step=1,
+                hint="Motions tried in simulation for each step of the way; more are safer and slower",
+            )  # fmt: skip
+            self._seed = gui.add_number("Seed", 0, min=0, step=1, hint="The same seed gives the same random numbers")
         self._start.on_click(page.act(self.start))
         self._stop.on_click(page.act(drive.stop))
         self._stay.on_click(page.act(drive.stay))
         self._pushes.on_click(page.act(self._push))
         self._keep.on_click(page.act(self._keep_run))
         self._shown = 0
-        self._key: tuple[str, float, float] | None = None
-        for key in _ARROWS:
-            gui.add_command(f"Lead the character: {key}", hotkey=key).on_trigger(self._on_key(key))
+        self._steering = KeySteering()
+        self._steered: float | None = None
+        page.script.on("steer", lambda *held: page.later(lambda: self.steer(*map(float, held[:2]))))
 
     def start(self) -> None:
         """At the beginning of the path if there is one, else in the middle."""
@@ -75,10 +91,11 @@ class LivePanel:
     def refresh(self, document: Document) -> None:
         running = self._page.session.drive.is_running
         self._start.visible, self._stop.visible, self._stay.visible = not running, running, running
+        self._page.script.set(drives=running)
 
     def show(self, view: LiveView | None) -> None:
         """Called by the thread of the physics after every step, and at the end with None."""
-        self._page.stage.show_live(view, self._follow.value)
+        self._page.stage.show_live(view, self._distance.value if self._follow.value else None)
         for text in self._page.session.drive.messages():
             self._page.complain(text)
         if view is None or self._shown % _EVERY == 0:
@@ -88,52 +105,48 @@ class LivePanel:
     def _push(self) -> None:
         x, y = {"front": (-1, 0), "back": (1, 0), "left": (0, -1), "right": (0, 1)}[self._pushes.value]
         view = self._page.session.drive.view
-        heading = 0.0 if view is None else _heading(view.rot[0])
+        heading = 0.0 if view is None else heading_of(view.rot[0])
         speed, c, s = self._strength.value, math.cos(heading), math.sin(heading)
         self._page.session.drive.push(speed * (c * x - s * y), speed * (s * x + c * y), 0.0)
 
-    def _on_key(self, key: Literal["arrowup", "arrowdown", "arrowleft", "arrowright"]) -> Any:
-        async def pressed(_: Any) -> None:
-            drive = self._page.session.drive
-            if not drive.is_running:
-                return
-            camera = self._page.client.camera
-            looks = np.asarray(camera.look_at) - np.asarray(camera.position)
-            if self._key is None or self._key[0] != key or drive.view is None or drive.view.wish != "direction":
-                turn = math.atan2(looks[1], looks[0]) + _ARROWS[key]
-                self._key = key, math.cos(turn), math.sin(turn)
-            _, x, y = self._key
-            self._page.later(lambda: drive.hold_key(x, y))
-
-        return pressed
+    def steer(self, ahead: float, left: float) -> None:
+        """Keys or a stick are held like this, -1 to 1 each; told ten times a second while they are, and once when let go."""
+        drive = self._page.session.drive
+        if not drive.is_running:
+            return
+        now = time.monotonic()
+        since, self._steered = 0.0 if self._steered is None else now - self._steered, now
+        camera = self._page.client.camera
+        looks = np.asarray(camera.look_at) - np.asarray(camera.position)
+        yaw = math.atan2(looks[1], looks[0])
+        way = self._steering.direction(float(ahead), float(left), since, yaw, self._follow.value)
+        if way is not None:
+            drive.hold_key(*way)
+        else:
+            self._steered = None
+            drive.release_key()
 
     def _keep_run(self) -> None:
         clip = self._page.session.drive.keep()
-        self._page.tell("Kept", f"{clip.name}, {clip.motion.duration:.1f} s")
-
-
-def _heading(quaternion: np.ndarray) -> float:
-    """Of a root turned by a quaternion [4] (xyzw), rad."""
-    x, y, z, w = (float(v) for v in quaternion)
-    return math.atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+        self._page.tell("Kept as a clip", f"{clip.name}, {clip.motion.duration:.1f} s")
 
 
 def figures(view: LiveView) -> Marked:
     """A table of how the driven character does."""
     tries = view.arrivals + view.falls
     success = "–" if not tries else f"{100 * view.arrivals / tries:.0f} % of {tries}"
-    wish = {"stay": "stays", "goal": "goes to its goal", "line": "follows the line", "direction": "led by keys"}[view.wish]
+    wish = {"stay": "stands still", "goal": "goes to its goal", "line": "follows the line", "direction": "led by keys"}[view.wish]
     rows = {
         "now": wish,
         "simulated": f"{view.seconds:.1f} s",
-        "real time a simulated second": f"{view.pace:.2f} s",
+        "computing for a second of motion": f"{view.pace:.2f} s",
         "a plan takes (median, 95 %)": f"{1000 * view.plan_p50:.0f}, {1000 * view.plan_p95:.0f} ms",
-        "plans that came late": f"{view.stalls}",
-        "a wish is taken up after (95 %)": "–" if math.isnan(view.answer) else f"{1000 * view.answer:.0f} ms",
-        "a wish changes the plan after (95 %)": "–" if math.isnan(view.change) else f"{1000 * view.change:.0f} ms",
+        "late plans": f"{view.stalls}",
+        "answers a command in (95 %)": "–" if math.isnan(view.answer) else f"{1000 * view.answer:.0f} ms",
+        "a command changes the plan in (95 %)": "–" if math.isnan(view.change) else f"{1000 * view.change:.0f} ms",
         "goals reached without a fall": success,
-        "falls, put back": f"{view.falls}, {view.resets}",
-        "off the plan": f"{100 * view.error:.1f} cm",
+        "falls, fresh starts": f"{view.falls}, {view.resets}",
+        "distance from the plan": f"{100 * view.error:.1f} cm",
     }
     lines = joined(
         marked("<tr><td style='padding-right:1em'>{}</td><td style='font-variant-numeric:tabular-nums'><b>{}</b></td></tr>", *row)

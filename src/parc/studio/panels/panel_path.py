@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _GRAPH = {
     "max_step": "Step up to, m",
     "jump_distance": "Jump up to, m",
-    "jump_up": "... up, m",
-    "jump_down": "... down, m",
-    "jump_clearance": "... clear by, m",
+    "jump_up": "Jump rises up to, m",
+    "jump_down": "Jump falls up to, m",
+    "jump_clearance": "Jump clears, m",
     "cliff_drop": "Cliff from, m",
     "corner_step": "Corners to, m",
 }
@@ -34,14 +34,19 @@ class PathPanel:
     def __init__(self, page: "Page") -> None:
         self._page, gui = page, page.gui
         session = page.session
-        add_markdown(gui, marked("Set *Click does* to **waypoint** to click or draw, or to **plan: start** and **plan: goal**."))
+        add_markdown(
+            gui,
+            marked(
+                "Click the goal in the view; **Click does: path start** sets where it begins. Or draw it: **add path point**."
+            ),
+        )
         self._ends = add_markdown(gui, marked(""))
         self._seed = gui.add_number("Seed", 0, min=0, step=1)
         plan = gui.add_button("Plan from start to goal", icon=Icon.ROUTE)
         random = gui.add_button("Random path across", icon=Icon.DICE_5)
         clear = gui.add_button("Clear", icon=Icon.TRASH, color=QUIET)
         give = gui.add_button("Make it the clip's path", icon=Icon.LINK, color=QUIET)
-        with gui.add_folder("A* settings"):
+        with gui.add_folder("How the way is found (A*)", expand_by_default=False):
             graph, cost = GraphSettings(), CostSettings()
             self._graph = {n: gui.add_number(label, getattr(graph, n), min=0.0, step=0.05) for n, label in _GRAPH.items()}
             self._cost = {n: gui.add_number(label, getattr(cost, n), min=0.0, step=0.05) for n, label in _COST.items()}
@@ -66,7 +71,7 @@ class PathPanel:
     def plan(self) -> None:
         start, goal = self._page.pointer.start, self._page.pointer.goal
         if start is None or goal is None:
-            raise PathError("set 'Click does' to 'plan: start' and 'plan: goal' and click the two cells first")
+            raise PathError("set 'Click does' to 'path start' and then to 'path goal', and click the two cells first")
         self._page.session.route.plan(start, goal, self.settings(), self._seed.value)
 
     def show_ends(self) -> None:

@@ -19,8 +19,8 @@ class PhysicsPanel:
         file = page.session.make.tracker
         assert file is not None
         what = marked(
-            "Tracker: **{}**. A simulated character follows the clip with muscles of limited strength. What it "
-            "did is a new clip on the same ground; both play together. **Save** exports it or appends it to a data set.",
+            "Tracker: **{}**. A simulated character follows the clip with motors of limited strength. What it "
+            "did becomes a new clip on the same ground; both play together. The tab **Save** writes it to a file.",
             file.path.name,
         )
         add_markdown(gui, what)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parc.studio.studio_page import Page
 
 _KINDS = ("random boxes", "random walks", "stairs", "flat", "parkour park")
-_BRUSHES: dict[Tool, BrushKind] = {"raise": "raise", "lower": "lower", "set height": "set", "flatten": "flatten"}
+_BRUSHES: dict[Tool, BrushKind] = {"raise ground": "raise", "lower ground": "lower", "set height": "set", "flatten": "flatten"}
 
 
 class TerrainPanel:
@@ -80,13 +80,13 @@ class TerrainPanel:
     def _build_whole(self) -> None:
         page, gui, ground = self._page, self._page.gui, self._page.session.ground
         cells = gui.add_number("Cells", 2, min=0, max=50, step=1)
-        pad = gui.add_button("Pad with the rim's heights", icon=Icon.ARROWS_MAXIMIZE, color=QUIET)
-        pool = gui.add_button("Max-pool (closes gaps)", icon=Icon.STACK_2, color=QUIET)
+        pad = gui.add_button("Add a border", icon=Icon.ARROWS_MAXIMIZE, color=QUIET)
+        pool = gui.add_button("Close narrow gaps", icon=Icon.STACK_2, color=QUIET)
         start = gui.add_vector2("From cell", (0, 0), step=1)
         stop = gui.add_vector2("To cell", (8, 8), step=1)
-        box = gui.add_button("Box on these cells, at the brush's height", icon=Icon.BOX, color=QUIET)
+        box = gui.add_button("Box on these cells", icon=Icon.BOX, color=QUIET)
         crop = gui.add_button("Crop to these cells", icon=Icon.CROP, color=QUIET)
-        slice_of = gui.add_button("Random slice of that size", icon=Icon.CUT, color=QUIET)
+        slice_of = gui.add_button("Random piece of that size", icon=Icon.CUT, color=QUIET)
         fit = gui.add_button("Fit to the motion's contacts", icon=Icon.SHOE, color=QUIET)
 
         def corner(value: tuple[float, float]) -> tuple[int, int]:

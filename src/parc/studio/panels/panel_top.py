@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from viser import Icon
 
 from parc.studio.document import Document
-from parc.studio.panels.controls import QUIET
+from parc.studio.panels.controls import QUIET, put
 from parc.studio.panels.marked_text import add_markdown, marked, show
-from parc.studio.scene.pointer import HINTS, TOOLS, Tool
+from parc.studio.scene.pointer import HINTS, TAB_TOOLS, TOOLS, Tool
 
 if TYPE_CHECKING:
     from parc.studio.studio_page import Page
@@ -25,7 +25,11 @@ class TopPanel:
         self._redo = gui.add_button("Redo", icon=Icon.ARROW_FORWARD_UP, visible=False, color=QUIET)
         self._undo.on_click(page.act(page.session.undo))
         self._redo.on_click(page.act(page.session.redo))
-        self._tool.on_update(page.act(self._show_hint))
+        self._tool.on_update(page.act(self._chosen))
+        self._tab = "Clips"
+        self._of_tab: dict[str, Tool] = {tab: tools[0] for tab, tools in TAB_TOOLS.items()}
+        """the tool that each tab was left with"""
+        page.script.on("tab", lambda tab: page.later(lambda: self.show_tab(tab)))
         gui.add_command("Undo", hotkey="Z", modifier="cmd/ctrl").on_trigger(page.act(page.session.undo))
         gui.add_command("Redo", hotkey="Z", modifier="cmd/ctrl+shift").on_trigger(page.act(page.session.redo))
 
@@ -44,6 +48,18 @@ class TopPanel:
         self._undo.disabled = undo is None
         self._redo.visible = redo is not None
         self._redo.label = f"Redo: {redo}"[:46]
+
+    def show_tab(self, tab: str) -> None:
+        """A click does what fits the tab that is shown: the tool it was left with."""
+        if tab in TAB_TOOLS and tab != self._tab:
+            self._tab = tab
+            put(self._tool, self._of_tab[tab])
+            self._show_hint()
+
+    def _chosen(self) -> None:
+        if self.tool in TAB_TOOLS[self._tab]:
+            self._of_tab[self._tab] = self.tool
+        self._show_hint()
 
     def _show_hint(self) -> None:
         show(self._hint, marked("*{}*", HINTS[self.tool]))

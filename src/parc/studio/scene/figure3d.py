@@ -1,5 +1,6 @@
-"""One body in the scene: a mesh for each of its parts, the trail it leaves and the places it touches."""
+"""One body in the scene, the spots of shade under it, the trail it leaves and the places it touches."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,11 +10,15 @@ from numpy.typing import NDArray
 from parc.character.character import Character
 from parc.render import palette
 from parc.render.ray_cast_bodies import matrix
+from parc.studio.scene.contact_shade import ContactShade, ground_under
+from parc.studio.scene.figure_bodies import CapsuleBody, FigureBody, MannequinBody
 from parc.studio.scene.figures_on_stage import Role
 from parc.studio.scene.frame_curves import Derivative, derivative, ramp_colours
+from parc.terrain.terrain import Terrain
 
 Colouring = Literal["plain", "contacts", "penetration"]
 Trail = Literal["none", "speed", "acceleration", "jerk"]
+BodyStyle = Literal["mannequin", "capsules"]
 TrailOf = Literal["pelvis", "hands and feet", "all bodies"]
 _DEEP = 0.05
 """m at which a body is fully red"""
@@ -27,6 +32,9 @@ _LEVELS = 8
 class Look:
     """How figures are drawn."""
 
+    body: BodyStyle = "mannequin"
+    shadows: bool = False
+    """thrown by the sun; they cost a browser without a graphics card half of its frames"""
     colouring: Colouring = "contacts"
     markers: bool = True
     """dots where bodies touch, all through the motion"""
@@ -35,28 +43,28 @@ class Look:
 
 
 class Figure:
-    """Cast in a role, and cast anew when the role changes: its nodes in the scene stay."""
+    """Cast in a role, and cast anew when the role changes: its nodes in the scene stay.
 
-    def __init__(self, scene: Any, number: int, character: Character, mesh: Any) -> None:
+    No name in the scene is used twice: viser drops the removal of a node where one of the same name is made soon after, and
+    what hung on the old one would be left over on the floor.
+    """
+
+    _numbers = itertools.count()
+
+    def __init__(self, scene: Any, character: Character, mesh: Any) -> None:
         self._scene, self._character, self._mesh = scene, character, mesh
-        self._name = f"/figure/{number}"
+        self._name = f"/figure/{next(self._numbers)}"
         self._root = scene.add_frame(self._name, show_axes=False)
-        self._bodies = []
-        for body in range(character.num_bodies):
-            mine = mesh.body == body
-            row = np.cumsum(mine) - 1
-            faces = row[mesh.triangles[mine[mesh.triangles[:, 0]]]]
-            self._bodies.append(
-                scene.add_mesh_simple(
-                    f"{self._name}/{character.names[body]}", mesh.points[mine], faces, cast_shadow=False, receive_shadow=False
-                )
-            )
+        self._style: BodyStyle | None = None
+        self._body: FigureBody | None = None
+        self._shade = ContactShade(scene, self._name, character)
+        self._ground: NDArray | None = None
+        self._lows: NDArray | None = None
         self._dots: Any = None
         self._line: Any = None
         self._traced: Any = None
         self._role: Role | None = None
         self._colours: NDArray | None = None
-        self._sent = np.full((character.num_bodies, 3), -1)
         self._frame = -1
 
     @property
@@ -68,9 +76,28 @@ class Figure:
         self._role, self._frame = role, -1
         self._root.position = tuple(role.shift)
         self._colours = _body_colours(role.colour, role.actor.contacts, self._character, look.colouring, depth)
+        self._lows = np.stack([self._low_points(role.actor.pos, role.actor.rot, body) for body in self._shade.bodies], 1)
+        self._ground = ground_under(role.clip.terrain, self._lows)
+        self.dress(look)
+
+    def dress(self, look: Look) -> None:
+        """In the body and with the shadow that are asked for."""
+        if self._style != look.body:
+            if self._body is not None:
+                self._body.remove()
+            name = f"{self._name}/{next(self._numbers)}"
+            mannequin = look.body == "mannequin"
+            body: FigureBody
+            if mannequin:
+                body = MannequinBody(self._scene, name, self._character)
+            else:
+                body = CapsuleBody(self._scene, name, self._character, self._mesh)
+            self._body, self._style = body, look.body
+        assert self._body is not None
+        self._body.cast_shadow(look.shadows)
 
     def trace(self, look: Look, same: bool) -> None:
-        """Trails and footholds of the whole motion, drawn anew if the motion or the wish has changed."""
+        """Trails and footholds of the whole motion, drawn anew if the motion or what is asked for has changed."""
         traced = self.role.clip if self.role.leaves_traces else None
         if same and self._traced is traced:
             return
@@ -102,20 +129,18 @@ class Figure:
         self._frame = frame
         assert self._colours is not None
         self._put(actor.pos[frame], actor.rot[frame], self._colours[frame])
+        assert self._lows is not None and self._ground is not None
+        self._shade.put(self._lows[frame], self._ground[frame])
 
-    def place(self, pos: NDArray, rot: NDArray, contacts: NDArray, colour: str) -> None:
+    def place(self, pos: NDArray, rot: NDArray, contacts: NDArray, colour: str, terrain: Terrain) -> None:
         """Stand as told, without a role: bodies [B, 3] and [B, 4] (xyzw), contacts [B]."""
         self._put(pos, rot, _body_colours(colour, contacts[None], self._character, "contacts", None)[0])
+        lows = np.stack([self._low_points(pos[None], rot[None], body)[0] for body in self._shade.bodies])
+        self._shade.put(lows, ground_under(terrain, lows))
 
     def _put(self, pos: NDArray, rot: NDArray, colours: NDArray) -> None:
-        quaternion = np.roll(rot, 1, axis=-1)
-        changed = (colours != self._sent).any(-1)
-        for body, node in enumerate(self._bodies):
-            node.position = pos[body]
-            node.wxyz = quaternion[body]
-            if changed[body]:
-                node.color = (int(colours[body, 0]), int(colours[body, 1]), int(colours[body, 2]))
-        self._sent = colours
+        assert self._body is not None
+        self._body.put(pos, np.roll(rot, 1, axis=-1), colours)
 
     def triangles(self) -> NDArray[np.float64]:
         """[F, 3, 3] in the world, as it stands."""
@@ -133,6 +158,16 @@ class Figure:
         actor = self.role.actor
         points = self._mesh.points[self._mesh.body == body] @ matrix(actor.rot[frame, body]).T + actor.pos[frame, body]
         return points[points[:, 2].argmin()] if len(points) else actor.pos[frame, body]
+
+    def _low_points(self, pos: NDArray, rot: NDArray, body: int) -> NDArray[np.float64]:
+        """[T, 3] the middle of a body in each frame, at the height of its lowest vertex."""
+        points = self._mesh.points[self._mesh.body == body]
+        if not len(points):
+            return np.array(pos[:, body])
+        turns = matrix(rot[:, body])
+        low = (points @ turns[:, 2].T).min(0) + pos[:, body, 2]
+        middle = pos[:, body] + turns @ (0.5 * (points.min(0) + points.max(0)))
+        return np.concatenate([middle[:, :2], low[:, None]], 1)
 
 
 def contact_moments(contacts: NDArray) -> list[tuple[int, int]]:

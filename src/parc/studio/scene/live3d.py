@@ -1,5 +1,7 @@
-"""The driven character in the scene: its body, the way it plans to go, and its goal."""
+"""The driven character in the scene: its body, the way it plans to go, its goal, and the camera behind it."""
 
+import math
+import time
 from typing import Any
 
 import numpy as np
@@ -8,14 +10,15 @@ import torch
 from parc.character.character import Character
 from parc.render import palette
 from parc.studio.actions.live_driving import LiveView
-from parc.studio.scene.figure3d import Figure, rgb
+from parc.studio.scene.figure3d import Figure, Look, rgb
+from parc.studio.scene.follow_camera import FollowCamera
 from parc.terrain.terrain import Terrain
 
 COLOUR = "#2f9e6e"
-_NUMBER = 1000
-"""of the figure; the clips' figures count from 0"""
 _EVERY = 6
 """steps between drawings of the planned way"""
+_CAMERA_EVERY = 2
+"""steps between moves of the camera"""
 
 
 class LiveScene:
@@ -28,18 +31,21 @@ class LiveScene:
         self._goal: Any = None
         self._goal_at: tuple[float, ...] | None = None
         self._shown = 0
-        self._camera_at: np.ndarray | None = None
+        self._camera = FollowCamera()
+        self._moved: float | None = None
 
-    def show(self, view: LiveView, terrain: Terrain, follow: bool) -> None:
-        """The character as it is now; with `follow` the camera goes along with it."""
+    def show(self, view: LiveView, terrain: Terrain, follow: float | None, look: Look) -> None:
+        """The character as it is now; the camera stays `follow` m behind it, or where it is."""
         if self._figure is None:
-            self._figure = Figure(self._scene, _NUMBER, self._character, self._mesh)
-            self._camera_at = None
-        self._figure.place(view.pos, view.rot, view.contacts, COLOUR)
+            self._figure = Figure(self._scene, self._character, self._mesh)
+            self._camera.forget()
+        self._figure.dress(look)
+        self._figure.place(view.pos, view.rot, view.contacts, COLOUR, terrain)
         if self._shown % _EVERY == 0:
             self._show_plan(view)
             self._show_goal(view, terrain)
-            self._move_camera(view.pos[0], follow)
+        if self._shown % _CAMERA_EVERY == 0:
+            self._move_camera(view, terrain, follow)
         self._shown += 1
 
     def hide(self) -> None:
@@ -47,6 +53,7 @@ class LiveScene:
             if node is not None:
                 node.remove()
         self._figure = self._plan = self._goal = self._goal_at = None
+        self._shown = 0
 
     def _show_plan(self, view: LiveView) -> None:
         if self._plan is not None:
@@ -69,11 +76,18 @@ class LiveScene:
             place = (view.goal[0], view.goal[1], height + 0.1)
             self._goal = self._scene.add_icosphere("/live/goal", radius=0.14, color=rgb(palette.GOAL), position=place)
 
-    def _move_camera(self, root: np.ndarray, follow: bool) -> None:
-        if follow and self._camera_at is not None:
-            step = root - self._camera_at
-            if float(np.linalg.norm(step)) > 0.03:
-                camera = self._client.camera
-                camera.position = np.asarray(camera.position) + step
-                camera.look_at = np.asarray(camera.look_at) + step
-        self._camera_at = root.copy() if follow else None
+    def _move_camera(self, view: LiveView, terrain: Terrain, follow: float | None) -> None:
+        now = time.monotonic()
+        since, self._moved = 0.0 if self._moved is None else now - self._moved, now
+        if follow is None:
+            self._camera.forget()
+            return
+        place = self._camera.move(view.pos[0], heading_of(view.rot[0]), since, follow, terrain)
+        camera = self._client.camera
+        camera.position, camera.look_at = place.eye, place.target
+
+
+def heading_of(quaternion: np.ndarray) -> float:
+    """Of a root turned by a quaternion [4] (xyzw), rad."""
+    x, y, z, w = (float(v) for v in quaternion)
+    return math.atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))

@@ -15,31 +15,44 @@ if TYPE_CHECKING:
 
 Tool = Literal[
     "look around",
-    "raise",
-    "lower",
+    "raise ground",
+    "lower ground",
     "set height",
     "flatten",
-    "waypoint",
-    "plan: start",
-    "plan: goal",
-    "contact of a body",
-    "go there",
+    "add path point",
+    "path start",
+    "path goal",
+    "mark contact",
+    "send character",
 ]
 TOOLS: tuple[Tool, ...] = (
-    "look around", "raise", "lower", "set height", "flatten", "waypoint", "plan: start", "plan: goal", "contact of a body",
-    "go there",
+    "look around", "raise ground", "lower ground", "set height", "flatten", "add path point", "path start", "path goal",
+    "mark contact", "send character",
 )  # fmt: skip
+TAB_TOOLS: dict[str, tuple[Tool, ...]] = {
+    "Clips": ("look around",),
+    "Terrain": ("raise ground", "lower ground", "set height", "flatten"),
+    "Path": ("path goal", "path start", "add path point"),
+    "Cross": ("path goal", "path start"),
+    "Edit": ("mark contact", "look around"),
+    "Measure": ("look around",),
+    "Make": ("look around",),
+    "Physics": ("look around",),
+    "Live": ("send character",),
+    "Save": ("look around",),
+}
+"""what a click may do in each tab; the first is what it does when the tab is shown for the first time"""
 HINTS: dict[Tool, str] = {
     "look around": "Drag turns the view, right drag moves it, the wheel zooms.",
-    "raise": "Click a cell, or hold shift and drag over cells.",
-    "lower": "Click a cell, or hold shift and drag over cells.",
-    "set height": "Click a cell, or hold shift and drag over cells.",
-    "flatten": "Click a cell; the brush's square takes its mean height. Choose a radius of 1 or more.",
-    "waypoint": "Click places to walk through, or hold shift and drag to draw the whole path.",
-    "plan: start": "Click the cell a planned path shall start at.",
-    "plan: goal": "Click the cell a planned path shall lead to. With a start it is planned at once.",
-    "contact of a body": "Click a body part of the clip that is worked on: its label is turned over in the chosen frames.",
-    "go there": "Live: click where the character shall go, or hold shift and drag to draw its line.",
+    "raise ground": "Click a cell to raise it, or hold shift and drag over cells.",
+    "lower ground": "Click a cell to lower it, or hold shift and drag over cells.",
+    "set height": "Click a cell to give it the height in the tab Terrain, or hold shift and drag.",
+    "flatten": "Click a cell: it and its neighbours take their mean height. Choose a radius of 1 or more.",
+    "add path point": "Click places to walk through, or hold shift and drag to draw the whole path.",
+    "path start": "Click the cell where the path starts.",
+    "path goal": "Click the cell where the path ends. If a start is set, the path is planned at once.",
+    "mark contact": "Click a body part to mark, or unmark, that it touches the ground in the chosen frames.",
+    "send character": "Click where the character goes, or hold shift and drag to draw its way. Keys: W A S D or arrows.",
 }
 
 
@@ -54,6 +67,8 @@ class Pointer:
         self._line: list[tuple[float, float]] = []
         self.start: Cell | None = None
         self.goal: Cell | None = None
+        self._shape: tuple[object, ...] = ()
+        """of the ground that start and goal lie on"""
 
         async def on_click(event: Any) -> None:
             origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
@@ -70,18 +85,18 @@ class Pointer:
         tool = self._page.top.tool
         if tool == "look around":
             return
-        if tool == "contact of a body":
+        if tool == "mark contact":
             self._mark_contact(origin, direction)
             return
         hit = pick_cell(self._page.session.document.terrain, origin, direction)
         if hit is None:
             return
-        if tool == "go there":
+        if tool == "send character":
             self._page.session.drive.go_to(float(hit.point[0]), float(hit.point[1]))
-        elif tool == "waypoint":
+        elif tool == "add path point":
             self._page.session.route.add_waypoint(hit.point[0], hit.point[1])
-        elif tool in ("plan: start", "plan: goal"):
-            self.set_end("start" if tool == "plan: start" else "goal", hit.cell)
+        elif tool in ("path start", "path goal"):
+            self.set_end("start" if tool == "path start" else "goal", hit.cell)
             if self.start is not None and self.goal is not None:
                 self._page.path.plan()
         else:
@@ -93,11 +108,11 @@ class Pointer:
         if phase == "start":
             self._stroke, self._last, self._line = f"drag {next(self._strokes)}", None, []
         hit = pick_cell(session.document.terrain, origin, direction)
-        if tool == "go there":
+        if tool == "send character":
             self._lead(hit, phase)
-        elif tool in ("waypoint", "plan: start", "plan: goal"):
+        elif tool in ("add path point", "path start", "path goal"):
             self._draw(hit, phase)
-        elif tool in ("raise", "lower", "set height", "flatten") and hit is not None and hit.cell != self._last:
+        elif tool in ("raise ground", "lower ground", "set height", "flatten") and hit is not None and hit.cell != self._last:
             self._last = hit.cell
             session.ground.paint(hit.cell, self._page.terrain.brush(tool), self._stroke)
 
@@ -106,15 +121,17 @@ class Pointer:
         setattr(self, which, cell)
         self.refresh_marks()
         self._page.path.show_ends()
+        if self._page.cross is not None:
+            self._page.cross.refresh(self._page.session.document)
 
     def refresh_marks(self) -> None:
-        """Put the dots on the ground as it is now; cells that it no longer has are forgotten."""
+        """Put the dots on the ground as it is now; on ground of another shape they are forgotten."""
         terrain = self._page.session.document.terrain
+        shape = (terrain.size, terrain.cell, *terrain.min_point.tolist())
+        if shape != self._shape:
+            self._shape, self.start, self.goal = shape, None, None
         for which, colour in (("start", palette.PATH), ("goal", palette.GOAL)):
             cell: Cell | None = getattr(self, which)
-            if cell is not None and not (cell[0] < terrain.size[0] and cell[1] < terrain.size[1]):
-                cell = None
-                setattr(self, which, None)
             place = None
             if cell is not None:
                 xy = terrain.min_point.double().numpy() + terrain.cell * np.array(cell)

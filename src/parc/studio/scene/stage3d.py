@@ -1,10 +1,12 @@
 """The 3D scene of one page: grounds, bodies, path, trails and markers, kept in step with what is to be shown.
 
-What the browser draws is expensive where there is no graphics card: shadows are off, light is one hemisphere and one lamp, the
-ground is its visible skin only, and no handler hangs on it (a hover outline over the ground costs half a second a frame). Clicks
-are rays that `ray_pick` follows here. Shift-drags are caught by a large box that is not seen.
+What the browser draws is expensive where there is no graphics card: light is one hemisphere and one lamp, shadows are off there
+(spots of shade under hands and feet are not), the ground is its visible skin only, and no handler hangs on it (a hover outline
+over the ground costs half a second a frame). Clicks are rays that `ray_pick` follows here. Shift-drags are caught by a large box
+that is not seen.
 """
 
+import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,6 +34,10 @@ _WIDE = 16.0
 """m: on larger grounds the camera looks at the motion"""
 _FIELD = np.radians(40.0)
 """vertical opening of the camera"""
+SUN = (-7.0, -2.5, 9.0)
+"""where it stands: it lights the walls that the camera sees at first, and throws shadows to the side"""
+_SHADOW = 0.38
+"""opacity of a shadow on the ground"""
 _LIFT = np.array([0.0, 0.0, 0.035])
 """m that lines lie above the ground"""
 
@@ -54,17 +60,18 @@ class PageScene:
         self._scene.configure_environment_map(None)
         self._scene.configure_default_lights(enabled=False, cast_shadow=False)
         self._scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(168, 162, 150), intensity=2.1)
-        self._scene.add_light_directional("/light/sun", color=(255, 246, 228), intensity=1.5, position=(-4.0, -6.0, 10.0))
+        self._sun = self._scene.add_light_directional("/light/sun", color=(255, 246, 228), intensity=1.5, position=SUN)
 
     def show(self, cast: Cast, path: TerrainPath | None, look: Look, time: float, depth: NDArray | None = None) -> None:
         """Make the scene what is asked for, as it is at `time` s; `depth` [T, B] is of the active role's bodies."""
         with self._lock, self._client.atomic():
-            self._show_grounds(cast.lanes)
+            self._sun.cast_shadow = look.shadows
+            self._show_grounds(cast.lanes, look.shadows)
             while len(self._figures) > len(cast.roles):
                 self._figures.pop().remove()
             while len(self._figures) < len(cast.roles):
-                self._figures.append(Figure(self._scene, len(self._figures), self._character, self._mesh))
-            same_trace = replace(look, colouring="plain") == replace(self._look, colouring="plain")
+                self._figures.append(Figure(self._scene, self._character, self._mesh))
+            same_trace = _of_traces(look) == _of_traces(self._look)
             for figure, role in zip(self._figures, cast.roles, strict=True):
                 figure.cast(role, depth if role.is_active else None, look)
                 figure.trace(look, same_trace)
@@ -78,13 +85,13 @@ class PageScene:
             for figure in self._figures:
                 figure.pose(time)
 
-    def show_live(self, view: LiveView | None, follow: bool) -> None:
-        """The driven character, or nobody."""
+    def show_live(self, view: LiveView | None, follow: float | None) -> None:
+        """The driven character, or nobody; the camera stays `follow` m behind it, or where it is."""
         with self._lock, self._client.atomic():
             if view is None:
                 self._live.hide()
             else:
-                self._live.show(view, self._cast.lanes[0].terrain, follow)
+                self._live.show(view, self._cast.lanes[0].terrain, follow, self._look)
 
     def mark(self, name: str, point: NDArray | None, colour: str) -> None:
         """A dot on the ground, or none."""
@@ -131,13 +138,13 @@ class PageScene:
         camera.fov = _FIELD
         camera.position, camera.look_at = fitting_view(seen_points(cast, everything), _FIELD, max(camera.aspect, 0.1))
 
-    def _show_grounds(self, lanes: tuple[Lane, ...]) -> None:
+    def _show_grounds(self, lanes: tuple[Lane, ...], shadows: bool) -> None:
         while len(self._grounds) > len(lanes):
             self._grounds.pop().remove()
         while len(self._grounds) < len(lanes):
-            self._grounds.append(_GroundNodes(self._scene, len(self._grounds)))
+            self._grounds.append(_GroundNodes(self._scene))
         for ground, lane in zip(self._grounds, lanes, strict=True):
-            ground.show(lane.terrain, lane.shift)
+            ground.show(lane.terrain, lane.shift, shadows)
 
     def _show_path(self, path: TerrainPath | None, terrain: Terrain) -> None:
         if (path, terrain) == self._shown_path:
@@ -163,14 +170,22 @@ class PageScene:
 class _GroundNodes:
     """One terrain in the scene, tile by tile."""
 
-    def __init__(self, scene: Any, number: int) -> None:
-        self._scene, self._name = scene, f"/ground/{number}"
+    _numbers = itertools.count()
+    """no name twice, as in `Figure`"""
+
+    def __init__(self, scene: Any) -> None:
+        self._scene, self._name = scene, f"/ground/{next(self._numbers)}"
         self._frame = scene.add_frame(self._name, show_axes=False)
         self._tiles: dict[tuple[int, int], Any] = {}
         self._shown: Terrain | None = None
+        self._shadows = False
 
-    def show(self, terrain: Terrain, shift: NDArray) -> None:
+    def show(self, terrain: Terrain, shift: NDArray, shadows: bool) -> None:
         self._frame.position = tuple(shift)
+        if shadows != self._shadows:
+            self._shadows = shadows
+            for tile in self._tiles.values():
+                tile.cast_shadow, tile.receive_shadow = shadows, _shadow(shadows)
         if terrain is self._shown:
             return
         changed = changed_tiles(self._shown, terrain)
@@ -180,13 +195,22 @@ class _GroundNodes:
             self._tiles[first] = self._scene.add_glb(
                 f"{self._name}/{first[0]}_{first[1]}",
                 skin_glb(tile_skin(terrain, first)),
-                cast_shadow=False,
-                receive_shadow=False,
+                cast_shadow=shadows,
+                receive_shadow=_shadow(shadows),
             )
         self._shown = terrain
 
     def remove(self) -> None:
         self._frame.remove()
+
+
+def _shadow(shadows: bool) -> float | bool:
+    """How dark a shadow is on the ground, whose own colours are not lit."""
+    return _SHADOW if shadows else False
+
+
+def _of_traces(look: Look) -> Look:
+    return replace(look, colouring="plain", body="mannequin", shadows=False)
 
 
 def seen_points(cast: Cast, everything: bool) -> NDArray[np.float64]:
