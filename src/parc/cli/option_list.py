@@ -44,9 +44,16 @@ class Option:
     @property
     def flags(self) -> tuple[str, ...]:
         """All that may be typed for it."""
-        head, _, name = self.flag.rpartition(".")
-        off = f"{head}.no-{name}" if head else f"--no-{name[2:]}"
-        return () if self.is_positional else (self.flag, *([self.short] if self.short else []), *([] if self.values else [off]))
+        if self.is_positional:
+            return ()
+        on = [self.flag, *([self.short] if self.short else [])]
+        return (*on, *([] if self.values else [_off(flag) for flag in on if flag.startswith("--")]))
+
+
+def _off(flag: str) -> str:
+    """What switches it off: --no-open, --policy.no-learn-std."""
+    head, _, name = flag.rpartition(".")
+    return f"{head}.no-{name}" if head else f"--no-{name[2:]}"
 
 
 @dataclass(frozen=True)
