@@ -10,7 +10,9 @@ References are written in two ways. *Continued*: the reference a body follows go
 the tracker. *Restarted*: the generator begins anew after the body's own last two simulated frames, so that plan and body agree
 again. What is kept is one unbroken simulation: a body's next stretch begins in exactly the state the last one ended in.
 
-At a hard place, where two rounds were no gain, a round is several such rounds from the same beam (`hard`), pooled.
+At a hard place, where two rounds were no gain, a round is several such rounds from the same beam (`hard`), pooled. Where a pace
+is asked for, every second of them is without one, and so is one more round where none found a good candidate: nobody climbs at a
+run.
 
 When no candidate is good, or none gets on for a while, the try is over; `parc.plan.offline_retries` decides where the next
 begins. Writing, simulating, judging and the tree of futures are shared with live driving (`plan_writing`, `rehearsal_stage`,
@@ -18,7 +20,7 @@ begins. Writing, simulating, judging and the tree of futures are shared with liv
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -175,8 +177,8 @@ class Search:
         """The next beam of so many rounds from one, the body that arrived, and the sum of shares survived."""
         pool: list[Branch] = []
         shares = 0.0
-        for _ in range(times):
-            found, arrived, share = self._round(beam, random)
+        for pace in self._paces(times, pool):
+            found, arrived, share = self._round(beam, random, pace)
             shares += share
             if arrived is not None:
                 return [], arrived, shares
@@ -184,9 +186,21 @@ class Search:
         chosen = spread_out(pool, [body.score for body in pool], self.settings.beam)
         return [pool[row] for row in chosen], None, shares
 
-    def _round(self, beam: list[Branch], random: torch.Generator) -> tuple[list[Branch], Branch | None, float]:
+    def _paces(self, times: int, pool: list[Branch]) -> Iterator[float | None]:
+        """m/s asked for in each of so many rounds and, where they left `pool` empty, in one more without a pace."""
+        pace = self.settings.rollout.pace
+        for k in range(times):
+            yield None if k % 2 else pace
+        if pace is not None and not pool:
+            yield None
+
+    def _round(
+        self, beam: list[Branch], random: torch.Generator, pace: float | None
+    ) -> tuple[list[Branch], Branch | None, float]:
         """Those that could go on, the body that arrived, and the mean share of the look survived."""
         settings, count = self.settings, self.settings.candidates
+        for runner in (self._first, *(runner for runner, _ in self._groups)):
+            runner.ask(pace)
         parents = [beam[i % len(beam)] for i in range(count)] if beam else []
         # Write, and follow.
         frames = self._continue(parents, random) if beam else write_new(self._first, self._length - 1, random)

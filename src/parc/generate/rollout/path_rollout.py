@@ -129,7 +129,6 @@ class PathRunner:
             raise PathError(f"{len(terrain)} terrains and {len(paths)} paths, expected one path for each terrain")
         if settings.keep > generator.settings.future:
             raise SettingsError(f"{settings.keep} frames are kept of windows of {generator.settings.future}")
-        asked = generator.asked_for(settings.pace)
         device = generator.device
         if settings.half and device.type == "cuda" and generator.network.dtype == torch.float32:
             generator = generator.in_precision(torch.bfloat16)
@@ -147,8 +146,9 @@ class PathRunner:
         self._embeddings = generator.level_embeddings(self._window.plan)
         self._blend = settings.blend.coefficients(len(self._window.plan), device)
         self._make_buffers(device)
-        self.pace = torch.full((self.batch,), asked, device=device)
+        self.pace = torch.empty(self.batch, device=device)
         """[B] m/s asked for where no path says otherwise, NaN: none"""
+        self.ask(settings.pace)
         self.reset(None, torch.Generator(device).manual_seed(0))
 
         # compile, then capture; both run windows, so the buffers are set back
@@ -281,6 +281,10 @@ class PathRunner:
         frames = self._window(start, planned, self.noise, self.coefficients, self._embeddings)
         buffers = _Buffers(self.past, self.past_pose, self.progress, self.kept, self.planned, self.frames, self.reached)
         self._ending(*frames, buffers, self.has_past, start.pace)
+
+    def ask(self, pace: float | None) -> None:
+        """m/s from now on where no path says otherwise; None: as it likes."""
+        self.pace.fill_(self.generator.asked_for(pace))
 
     def _wanted_pace(self) -> Tensor | None:
         """[B] m/s, NaN where none is wanted; None for a generator that cannot be asked."""
