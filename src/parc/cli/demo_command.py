@@ -14,6 +14,7 @@ from parc.api.cross_terrain import traverse
 from parc.api.crossing_files import write_crossing
 from parc.character import humanoid
 from parc.cli.base_command import Command, progress, shown
+from parc.models import shipped_generator
 from parc.path import difficulty_of
 from parc.plan import SearchSettings
 from parc.studio.browser_link import has_display
@@ -29,7 +30,7 @@ class Demo(Command):
     that is used without --seed is crossed at the first try; others may be harder.
     """
 
-    seed: int = 6
+    seed: int = 8
     """of the terrain, the way and the motion"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out/demo")
     """folder to write"""
@@ -48,7 +49,16 @@ class Demo(Command):
         _tell("crossing it in physics with the models in the box")
         _tell(_SEARCH.format(search.candidates, search.beam))
         with progress(None, "crossing", "m") as bar:
-            result = traverse("boxes", seed=self.seed, device=self.device, method=search, on_progress=shown(bar), name="crossed")
+            result = traverse(
+                "boxes",
+                seed=self.seed,
+                generator=shipped_generator(paced=True),
+                device=self.device,
+                method=search,
+                threads=1,  # two that wait for each other on a busy machine are ten times slower
+                on_progress=shown(bar),
+                name="crossed",
+            )
         facts = write_crossing(result, humanoid(), self.out / "crossed.motion")
         page = self.out / "crossed.html"
         if self.open and page.exists():
