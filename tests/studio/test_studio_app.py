@@ -67,7 +67,7 @@ def test_the_command_serves_and_opens_a_browser(clip_files, tmp_path: Path) -> N
         assert process.stdout is not None
         line = next(line for line in process.stdout if "http://127.0.0.1" in line)
         url = line.split("open ")[1].split(" ")[0]
-        assert line.startswith("1 motions") and url.endswith(f"/?token={TOKEN}")
+        assert line.startswith("1 motion;") and url.endswith(f"/?token={TOKEN}")
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(url.split("?")[0], timeout=10)
         while not called.exists():

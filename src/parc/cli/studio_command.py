@@ -75,7 +75,7 @@ class OpenStudio(Command):
         settings = StudioSettings(self.host, self.port, token, self.names, self.torch_device, gallery=True, save_places=places)
         generator, tracker = self.generator or _if_there(shipped_generator), self.tracker or _if_there(shipped_tracker)
         server = Server(character, library, ground, generator, settings, tracker)
-        print(f"{len(library)} motions; open {server.url} in a browser, stop with ctrl-c", flush=True)
+        print(f"{len(library)} motion{'s' * (len(library) != 1)}; open {server.url} in a browser, stop with ctrl-c", flush=True)
         link = BrowserLink(server.url)
         try:
             if self.open:
