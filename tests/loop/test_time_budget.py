@@ -96,7 +96,7 @@ def test_a_run_goes_on_with_the_scale_and_the_variations_it_was_begun_with(
     assert told(begun(scaled(preset("paper"), 0.01).with_variations(7))) == rows
     rows = told(new, "--preset", "paper", "--variations", "0")
     assert rows[0]["stage"] == "iteration-01/generator" and told(begun(preset("paper").with_variations(0))) == rows
-    rows = told(new, "--preset", "gpu", "--variations", "3")
+    rows = told(new, "--preset", "gpu", "--variations", "3", "--reflex", "False")
     assert [row["stage"] for row in rows[:4]] == [f"iteration-00/{s}" for s in ("variation", "tracker", "recording", "dataset")]
     assert rows[1]["does"] == rows[6]["does"], "tracked as motions of iteration 1 are"
     assert told(begun(preset("gpu").with_variations(3))) == rows

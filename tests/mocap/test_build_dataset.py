@@ -43,7 +43,7 @@ def shortlist(character: Character, flat_walk: Clip, bvh_text, tmp_path_factory:
 def built(character: Character, shortlist: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildReport, list]:
     out, seen = tmp_path_factory.mktemp("built") / "set", []
     two = replace(TINY, workers=2)
-    report = build_dataset(shortlist, out, character, two, lambda done, rows, result: seen.append((done, rows, result.name)))
+    report = build_dataset(shortlist, out, character, two, lambda done, rows, name: seen.append((done, rows, name)))
     return out, report, seen
 
 
