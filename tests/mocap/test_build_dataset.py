@@ -13,7 +13,7 @@ from parc.dataset import Dataset, DatasetWriter
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError, FormatError, SettingsError
 from parc.mocap.make.build_dataset import BuildSettings, _take, build_dataset
-from parc.mocap.make.build_report import BuildReport, RowResult
+from parc.mocap.make.build_report import BuildReport
 from parc.mocap.make.make_clip import MocapSettings
 from parc.mocap.make.row_keys import row_keys
 from parc.mocap.make.take_shortlist import read_shortlist
@@ -73,7 +73,7 @@ def test_a_finished_build_does_nothing_and_a_killed_one_goes_on(
     made: list[str] = []
 
     def again() -> BuildReport:
-        return build_dataset(shortlist, out, character, TINY, lambda done, rows, result: made.append(result.name))
+        return build_dataset(shortlist, out, character, TINY, lambda done, rows, name: made.append(name))
 
     assert again().results == built[1].results and made == []
     report = out / "mocap" / "report.jsonl"
@@ -89,14 +89,14 @@ def test_a_build_killed_between_two_rows_goes_on_with_the_next(
 ) -> None:
     made: list[str] = []
 
-    def stops(done: int, rows: int, result: RowResult) -> None:
-        made.append(result.name)
+    def stops(done: float, rows: float, name: str = "") -> None:
+        made.append(name)
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         build_dataset(shortlist, tmp_path, character, TINY, stops)
-    report = build_dataset(shortlist, tmp_path, character, TINY, lambda done, rows, result: made.append(result.name))
+    report = build_dataset(shortlist, tmp_path, character, TINY, lambda done, rows, name: made.append(name))
     assert sorted(made) == sorted(r.name for r in built[1].results), "nothing is made twice"
     assert [(r.name, r.status, r.key) for r in report.results] == [(r.name, r.status, r.key) for r in built[1].results]
     assert len((tmp_path / "mocap" / "report.jsonl").read_text().splitlines()) == len(made)
@@ -120,7 +120,7 @@ def test_what_changed_is_redone_and_nothing_else(
     def again() -> BuildReport:
         made.clear()
         return build_dataset(
-            raw / "list.csv", out, character, TINY, lambda done, rows, r: (made.append(r.name), counts.append((done, rows)))
+            raw / "list.csv", out, character, TINY, lambda done, rows, name: (made.append(name), counts.append((done, rows)))
         )
 
     before = Dataset.open(out)["walk_ann_walk"]
