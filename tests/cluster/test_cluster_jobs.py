@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from parc.character import humanoid
@@ -19,8 +18,6 @@ from parc.run.work_items import LOCAL, workers_at
 from parc.track.follow.runner import Runner
 from parc.track.learn.policy import TrackerPolicy, load_actor, save_actor
 from parc.track.tracker_settings import TrackerSettings
-
-pytestmark = pytest.mark.xdist_group("ray")
 
 
 def test_motions_and_tracking_are_the_same(cluster: Any, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed ([cluster])")
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="several nodes on one machine need Linux"),
 ]
 CLIENT = str(Path(__file__).with_name("token_client.py"))

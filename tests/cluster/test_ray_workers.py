@@ -32,7 +32,6 @@ from parc.terrain.terrain import Terrain
 from parc.track.learn.policy import TrackerPolicy, save_actor
 from parc.track.tracker_settings import TrackerSettings
 
-pytestmark = pytest.mark.xdist_group("ray")
 UNITS = 8
 TINY = SynthesisSettings(
     terrains_per_unit=2,

@@ -19,7 +19,6 @@ from parc.generate.rollout.path_rollout import RolloutSettings
 
 from .conftest import make_run
 
-pytestmark = pytest.mark.xdist_group("evaluation")  # what is measured once serves all tests here
 SMALL = ["--terrains", "2", "--generator.candidates", "2", "--generator.limits", "0.6", "1"]
 SMALL += ["--tracker.trials", "2", "--tracker.episodes", "1"]
 SMALL += ["--device", "cpu", "--threads", "1"]

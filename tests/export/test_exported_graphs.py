@@ -20,7 +20,6 @@ from parc.track.follow.follower import Follower
 from parc.track.follow.plan_reference import PlanReference
 from parc.track.follow.trace import Snapshot
 
-pytestmark = pytest.mark.xdist_group("onnx")
 EXACT = 1e-4
 LABELS = (EXACT, 2e-3, 2e-3)
 """of contact labels in three windows in a row: a micrometre of a sole is 1e-3 of a label, by the repair's thresholds"""

@@ -24,8 +24,6 @@ from parc.plan.path_progress import LEAST, walk
 from parc.plan.reflex import Reflex
 from parc.terrain.terrain import Terrain, TerrainBatch
 
-pytestmark = pytest.mark.xdist_group("onnx")
-
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
 def test_level_ground_is_crossed_in_numpy(example: ModuleType, in_precision: Callable[[str], Path], precision: str) -> None:

@@ -229,19 +229,7 @@ def person(shared_person: Person) -> Iterator[Person]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One browser at a time: tests that run side by side keep those of the page on one process.
-
-    A browser that renders in software on two busy cores now and then loses an event; a test of the page may try three times.
-    """
+    """A browser that draws in software on two busy cores now and then loses an event; a test of the page may try three times."""
     for item in items:
-        if item.path.name in ("test_intruders.py", "test_marked_text.py"):
-            item.add_marker(pytest.mark.xdist_group("browser"))
-        if item.path.name in (
-            "test_page.py",
-            "test_page_front.py",
-            "test_page_panels.py",
-            "test_page_live.py",
-            "test_stopwatch.py",
-        ):
-            item.add_marker(pytest.mark.xdist_group("browser"))
+        if item.path.parent.name == "studio" and item.path.stem.startswith(("test_page", "test_studio_page", "test_stopwatch")):
             item.add_marker(pytest.mark.flaky(reruns=2))

@@ -170,14 +170,3 @@ def visitor(shared_visitor: Visitor) -> Iterator[Visitor]:
     yield shared_visitor
     assert not shared_visitor.errors, shared_visitor.errors
     assert not shared_visitor.foreign, shared_visitor.foreign
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One build and one browser: the tests of the page stay on one process."""
-    for item in items:
-        if (
-            item.path.parent == Path(__file__).parent
-            and item.path.name.startswith("test_page_")
-            and "page_ground" not in item.path.name
-        ):
-            item.add_marker(pytest.mark.xdist_group("page"))
