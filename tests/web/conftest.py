@@ -49,7 +49,8 @@ class Visitor:
         return box.inner_text().removeprefix("parc").strip() if box.is_visible() else ""
 
     def ask(self, script: str, argument: object = None):
-        return self.frame.evaluate(f"(it) => {script}", argument)
+        late = f"new Promise((_, no) => setTimeout(() => no(new Error('no answer')), {PATIENCE // 2}))"
+        return self.frame.evaluate(f"(it) => Promise.race([{script}, {late}])", argument)
 
     def wait(self, condition: str, argument: object = None) -> None:
         """Until a condition of the page holds."""
@@ -73,7 +74,8 @@ class Visitor:
     def screen(self, x: float, y: float) -> np.ndarray:
         """Where a place of the ground is in the tab, pixels, with the camera where it comes to rest."""
         script = "parc.page.view.draw(10); done(parc.screen(it[0], it[1]));"
-        return self.corner + self.ask(f"new Promise((done) => requestAnimationFrame(() => {{ {script} }}))", [x, y])
+        both = "requestAnimationFrame(look); setTimeout(look, 2000);"  # a tab that is not drawn gets no frames
+        return self.corner + self.ask(f"new Promise((done) => {{ const look = () => {{ {script} }}; {both} }})", [x, y])
 
     def click_ground(self, x: float, y: float) -> None:
         """With the mouse; the way to there is shown."""
@@ -170,3 +172,10 @@ def visitor(shared_visitor: Visitor) -> Iterator[Visitor]:
     yield shared_visitor
     assert not shared_visitor.errors, shared_visitor.errors
     assert not shared_visitor.foreign, shared_visitor.foreign
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A browser that draws in software on two busy cores now and then loses an event; a test of the page may try twice."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name.startswith("test_page_"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
