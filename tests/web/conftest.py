@@ -54,7 +54,7 @@ class Visitor:
 
     def wait(self, condition: str, argument: object = None) -> None:
         """Until a condition of the page holds."""
-        self.frame.wait_for_function(f"(it) => {condition}", arg=argument, timeout=PATIENCE)
+        self.frame.wait_for_function(f"(it) => {condition}", arg=argument, timeout=PATIENCE, polling=100)
 
     def close(self) -> None:
         """Nothing went wrong meanwhile, and nothing left the folder."""
@@ -168,6 +168,7 @@ def shared_visitor(open_page: Callable[..., Visitor]) -> Visitor:
 @pytest.fixture
 def visitor(shared_visitor: Visitor) -> Iterator[Visitor]:
     """The one tab that most tests share, with paused time; afterwards nothing went wrong in it and nothing left the folder."""
+    shared_visitor.tab.bring_to_front()  # a tab behind another gets no frames and no clicks
     shared_visitor.press("Go")
     yield shared_visitor
     assert not shared_visitor.errors, shared_visitor.errors
