@@ -160,9 +160,14 @@ def open_page(browser, site: Path, serve: Callable[[Path], str]) -> Iterator[Cal
         context.close()
 
 
-@pytest.fixture(scope="session")
-def shared_visitor(open_page: Callable[..., Visitor]) -> Visitor:
-    return open_page().wait_until_there()
+@pytest.fixture(scope="module")
+def shared_visitor(browser, site: Path, serve: Callable[[Path], str]) -> Iterator[Visitor]:
+    """One for each file, in a browser of its own: nothing that other files left lies over the ground that is clicked."""
+    flags = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    own = browser.browser_type.launch(executable_path=shutil.which("chromium"), args=flags)
+    context = own.new_context(viewport={"width": 720, "height": 480}, accept_downloads=True)
+    yield Visitor(context.new_page(), serve(site), "?ground=flat&seed=1&paused=1").wait_until_there()
+    own.close()
 
 
 @pytest.fixture
