@@ -2,6 +2,8 @@
 
 import time
 
+import torch
+
 
 def test_from_the_press_to_the_picture(browser, studio, make_person) -> None:
     from parc.studio.stopwatch import Stopwatch, place_on_screen
@@ -14,7 +16,9 @@ def test_from_the_press_to_the_picture(browser, studio, make_person) -> None:
     person.settle()
     terrain = person.document.terrain
     box = tab.locator("canvas[data-engine]").bounding_box()
-    at = place_on_screen(person.page.client.camera, box, [8 * terrain.cell, 8 * terrain.cell, 0.0])
+    cell = [n // 2 for n in terrain.size]  # of the clip that is open
+    x, y = (terrain.min_point + terrain.cell * torch.tensor(cell)).tolist()
+    at = place_on_screen(person.page.client.camera, box, [x, y, float(terrain.heights[*cell])])
     tab.mouse.move(*at)
     tab.wait_for_timeout(200)
     watch.aim(*at, 40)
@@ -25,5 +29,5 @@ def test_from_the_press_to_the_picture(browser, studio, make_person) -> None:
     seconds = watch.read()
     assert seconds is not None and 0 < seconds <= time.monotonic() - began
     changed = (person.document.terrain.heights != terrain.heights).nonzero().tolist()
-    assert changed == [[8, 8]]
+    assert changed == [cell]
     context.close()
