@@ -317,6 +317,59 @@ def test_a_failed_write_changes_nothing(tmp_path, make_clip):
         assert "good" not in writer and writer.append([make_clip("good")]) == ["good"]
 
 
+KILLED_AT_THE_LOCK = """
+import importlib.util, os, signal, sys
+from pathlib import Path
+spec = importlib.util.spec_from_file_location("clips", sys.argv[2])
+made = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(made)
+from parc.character import humanoid
+from parc.dataset import Dataset, DatasetWriter
+
+class Mortal:
+    "A file that takes the process with it before its operation number so-and-so."
+
+    def __init__(self, file, operations):
+        self.file, self.left = file, operations
+
+    def __getattr__(self, name):
+        if name in ("truncate", "write", "flush"):
+            if self.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.left -= 1
+        return getattr(self.file, name)
+
+killed = True
+operations = 0
+while killed:
+    folder = Path(sys.argv[1]) / str(operations)
+    child = os.fork()
+    if child == 0:
+        with DatasetWriter(folder, humanoid()) as writer:
+            for number in range(3):
+                writer.append([made.random_clip(f"clip {number}", number, frames=4)])
+            writer._lock._file = Mortal(writer._lock._file, operations)
+            writer.compact()
+            writer.remove(["clip 1"])
+        os._exit(0)
+    killed = os.waitpid(child, 0)[1] == signal.SIGKILL
+    DatasetWriter(folder, humanoid()).close()
+    named = {shard.file for shard in Dataset.open(folder).index.shards}
+    assert {p.name for p in folder.glob("shard-*")} == named, (operations, named, list(folder.iterdir()))
+    operations += 1
+print(operations)
+"""
+
+
+def test_a_writer_killed_while_it_writes_its_journal_leaves_nothing_behind(tmp_path):
+    """Before every operation on the lock in turn, until one gets through alive."""
+    helper = Path(__file__).with_name("conftest.py")
+    command = [sys.executable, "-c", KILLED_AT_THE_LOCK, str(tmp_path), str(helper)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 8
+
+
 KILLER = """
 import importlib.util, os, random, signal, sys, time
 spec = importlib.util.spec_from_file_location("clips", sys.argv[2])

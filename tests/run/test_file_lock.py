@@ -26,11 +26,27 @@ def test_what_a_killed_holder_noted_is_found_and_what_a_whole_one_noted_is_not(t
     """
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "lock")])
     lock = FolderLock(tmp_path / "lock")
-    assert lock.found == "half done"
+    assert lock.found == ["half done"]
     lock.close()
     again = FolderLock(tmp_path / "lock")
-    assert again.found == ""
+    assert again.found == []
     again.release()
+
+
+def test_a_note_that_is_cut_anywhere_leaves_those_before_it_whole(tmp_path):
+    """A kill may cut what is being written at any byte."""
+    path = tmp_path / "lock"
+    lock = FolderLock(path)
+    lock.note_alone("the first")
+    before = path.read_bytes()
+    lock.note("the second")
+    whole = path.read_bytes()
+    lock.release()
+    for end in range(len(before), len(whole) + 1):
+        path.write_bytes(whole[:end])
+        left = FolderLock(path)
+        left.release()
+        assert left.found[0] == "the first" and "the second".startswith("".join(left.found[1:]))
 
 
 def test_a_file_that_is_no_lock_is_left_alone(tmp_path):

@@ -61,6 +61,9 @@ def someone(driver):
     from parc.studio.document import Document
 
     driver.session.drive.stop()
+    driver.session.make.stop()
+    wait_for(lambda: not driver.session.make.is_busy)
+    driver.session.make.job = None
     driver.page.playback.pause()
     driver.page.playback.seek(0.0)
     driver.session.change("a new start", lambda document: Document(Terrain.flat((16, 16))))
@@ -153,7 +156,8 @@ def test_pushes_keys_and_edits_while_it_runs(someone) -> None:
     wait_for(lambda: drive.view.seconds > 0.1)
     someone.use_tool("raise ground")
     before = someone.document.terrain
-    someone.click_cell((13, 12), lambda: someone.document.terrain is not before)
+    i, j = before.cell_of(torch.as_tensor(drive.view.pos[0, :2])).tolist()
+    someone.click_cell((i + 3, j + 1), lambda: someone.document.terrain is not before)
     someone.use_tool("look around")
     someone.tab.mouse.click(200, 60)
     someone.tab.keyboard.down("ArrowUp")

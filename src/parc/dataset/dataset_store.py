@@ -141,7 +141,7 @@ class DatasetWriter:
             self._names = set(dataset.names)
             self._delete_leftovers()
             self._first_new = self._free_number()
-            self._note([])
+            self._note()
         except BaseException:
             self._lock.release()
             raise
@@ -253,20 +253,21 @@ class DatasetWriter:
         self._publish(shards)
         for file in dropped:
             (self.folder / file).unlink(missing_ok=True)
-        self._note([])
+        self._note()
 
     def _clips_of(self, group: list[ShardEntry]) -> list[Clip]:
         return [clip for entry in group for clip in Shard(self.folder / entry.file).clips()]
 
-    def _note(self, drops: list[str]) -> None:
-        """In the lock: what the next writer may delete if this one is killed."""
+    def _note(self, drops: list[str] | None = None) -> None:
+        """In the lock: what the next writer may delete if this one is killed. With nothing to drop, earlier notes are done with."""
         if self._lock is not None:
-            self._lock.note(json.dumps({"first_new": self._first_new, "drops": drops}))
+            write = self._lock.note if drops else self._lock.note_alone
+            write(json.dumps({"first_new": self._first_new, "drops": drops or []}))
 
     def _delete_leftovers(self) -> None:
         """What a killed writer left, as far as its journal or its temporary names prove it."""
         named = {shard.file for shard in self._index.shards}
-        first_new, drops = _read_journal(self._lock.found if self._lock else "")
+        first_new, drops = _read_journal(self._lock.found if self._lock else [])
         for number, path in shards_in(self.folder).items():
             if path.name not in named and (path.name in drops or (first_new is not None and number >= first_new)):
                 path.unlink(missing_ok=True)
@@ -296,13 +297,15 @@ def _open_shard(folder: Path, entry: ShardEntry) -> Shard:
     return shard
 
 
-def _read_journal(text: str) -> tuple[int | None, frozenset[str]]:
-    """First number of new shards, and shards to drop; a journal that cannot be read proves nothing."""
-    try:
-        values = json.loads(text)
-        return int(values["first_new"]), frozenset(map(str, values["drops"]))
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
-        return None, frozenset()
+def _read_journal(lines: list[str]) -> tuple[int | None, frozenset[str]]:
+    """First number of new shards, and shards to drop, of the newest note that is whole; one that cannot be read proves nothing."""
+    for line in reversed(lines):
+        try:
+            values = json.loads(line)
+            return int(values["first_new"]), frozenset(map(str, values["drops"]))
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            continue
+    return None, frozenset()
 
 
 def _take_lock(folder: Path) -> FolderLock:

@@ -1,7 +1,8 @@
 """A lock on a folder that the system releases when the process ends, however it ends: `fcntl`, or `msvcrt` where there is none.
 
-The lock is a file whose first line is the id of the process that holds it; a holder may note more below that line. What is locked
-is one byte far beyond the text, because Windows lets nobody read a byte that is locked.
+The lock is a file whose first line is the id of the process that holds it; a holder may note more below that line. A note is added
+to the end of the file, so a process that is killed while it writes one leaves those before it whole. What is locked is one byte far
+beyond the text, because Windows lets nobody read a byte that is locked.
 """
 
 import os
@@ -34,34 +35,51 @@ class ForeignLockError(ParcError):
 
 
 class FolderLock:
-    """Held from the moment it is made until `close`. `found` is what the last holder noted, if it did not close the lock."""
+    """Held from the moment it is made until `close`.
+
+    `found` is what earlier holders noted, if they did not close the lock: a line for each note, the newest last. The last line may
+    be cut, and process ids stand between the lines of different holders.
+    """
 
     def __init__(self, path: Path) -> None:
         _check_is_lock(path)
         self._file: IO[bytes] = open(path, "a+b")  # noqa: SIM115
         if not _try_lock(self._file):
-            held = _text(self._file)
+            holder = _holder(_text(self._file))
             self._file.close()
-            raise LockHeldError(held.partition("\n")[0] or "unknown")
-        self.found = _text(self._file).partition("\n")[2]
-        self._write(f"{os.getpid()}\n{self.found}" if self.found else str(os.getpid()))
+            raise LockHeldError(holder)
+        held = _text(self._file)
+        self.found = held.partition("\n")[2].splitlines()
+        if self.found:
+            self._add(str(os.getpid()))
+        else:
+            self._replace(str(os.getpid()))
 
     def note(self, text: str) -> None:
-        """Replace what is noted, and flush it to the disk."""
-        self._write(f"{os.getpid()}\n{text}")
+        """Add a line to what is noted, and flush it to the disk."""
+        self._add(text)
+        os.fsync(self._file.fileno())
+
+    def note_alone(self, text: str) -> None:
+        """Put a line in place of all that is noted. A kill in between loses both: only where no note is needed any more."""
+        self._replace(f"{os.getpid()}\n{text}")
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Nothing is noted any more: the work is whole."""
         if not self._file.closed:
-            self._write("")
+            self._replace("")
             self._file.close()
 
     def release(self) -> None:
         """Without a word: what is noted stays for the next holder."""
         self._file.close()
 
-    def _write(self, text: str) -> None:
+    def _add(self, line: str) -> None:
+        self._file.write(f"\n{line}".encode())
+        self._file.flush()
+
+    def _replace(self, text: str) -> None:
         self._file.truncate(0)
         self._file.write(text.encode())
         self._file.flush()
@@ -71,7 +89,7 @@ def lock_holder(path: Path) -> str | None:
     """Id of the process that holds a lock, if one does."""
     try:
         with open(path, "r+b") as file:
-            return None if _try_lock(file) else _text(file).partition("\n")[0] or "unknown"
+            return None if _try_lock(file) else _holder(_text(file))
     except OSError:
         return None
 
@@ -90,6 +108,11 @@ def _check_is_lock(path: Path) -> None:
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read(_LONGEST).decode(errors="replace").strip()
+
+
+def _holder(text: str) -> str:
+    """The last line that is a process id."""
+    return next((line for line in reversed(text.splitlines()) if line.isdigit()), "unknown")
 
 
 def _try_lock(file: IO[bytes]) -> bool:
