@@ -259,7 +259,7 @@ class DatasetWriter:
         return [clip for entry in group for clip in Shard(self.folder / entry.file).clips()]
 
     def _note(self, drops: list[str] | None = None) -> None:
-        """In the lock: what the next writer may delete if this one is killed. With nothing to drop, earlier notes are done with."""
+        """In the lock: what the next writer may delete if this one is killed. With nothing to drop, earlier notes are over."""
         if self._lock is not None:
             write = self._lock.note if drops else self._lock.note_alone
             write(json.dumps({"first_new": self._first_new, "drops": drops or []}))
@@ -298,7 +298,7 @@ def _open_shard(folder: Path, entry: ShardEntry) -> Shard:
 
 
 def _read_journal(lines: list[str]) -> tuple[int | None, frozenset[str]]:
-    """First number of new shards, and shards to drop, of the newest note that is whole; one that cannot be read proves nothing."""
+    """First number of new shards, and shards to drop, of the newest whole note; one that cannot be read proves nothing."""
     for line in reversed(lines):
         try:
             values = json.loads(line)

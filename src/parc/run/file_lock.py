@@ -1,8 +1,8 @@
 """A lock on a folder that the system releases when the process ends, however it ends: `fcntl`, or `msvcrt` where there is none.
 
-The lock is a file whose first line is the id of the process that holds it; a holder may note more below that line. A note is added
-to the end of the file, so a process that is killed while it writes one leaves those before it whole. What is locked is one byte far
-beyond the text, because Windows lets nobody read a byte that is locked.
+The lock is a file whose first line is the id of the process that holds it; a holder may note more below that line. A note is
+added to the end of the file, so a process that is killed while it writes one leaves those before it whole. What is locked is one
+byte far beyond the text, because Windows lets nobody read a byte that is locked.
 """
 
 import os
@@ -37,8 +37,8 @@ class ForeignLockError(ParcError):
 class FolderLock:
     """Held from the moment it is made until `close`.
 
-    `found` is what earlier holders noted, if they did not close the lock: a line for each note, the newest last. The last line may
-    be cut, and process ids stand between the lines of different holders.
+    `found` is what earlier holders noted, if they did not close the lock: a line for each note, the newest last. The last line
+    may be cut, and process ids stand between the lines of different holders.
     """
 
     def __init__(self, path: Path) -> None:
