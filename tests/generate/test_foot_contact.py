@@ -77,3 +77,13 @@ def test_the_gap_is_that_of_the_lowest_point_over_its_own_cell():
     terrain = TerrainBatch.stack([Terrain(heights, torch.zeros(2))])
     soles = torch.tensor([[1.0, 1.0, 0.35], [1.9, 1.0, 0.35]]).view(1, 1, 1, 2, 3)
     torch.testing.assert_close(gap_below(soles, terrain), torch.tensor([[[0.05]]]))
+
+
+def test_a_swing_is_an_arc_from_the_ground_to_its_clearance_and_back():
+    """A foot that the network drags along the ground, between two stances, beside one that stands."""
+    contact = torch.ones(1, 15, 2)
+    contact[:, 2:13, 1] = 0.0
+    height = lift_of(torch.zeros(1, 15, 2), contact, ONE, SETTINGS)[0, :, 1]
+    torch.testing.assert_close(height[[0, 1, 13, 14]], torch.zeros(4))
+    assert (height[1:7].diff() > 0).all() and (height[8:14].diff() < 0).all()
+    torch.testing.assert_close(height[6:9], torch.full((3,), SETTINGS.swing_clearance), atol=1e-3, rtol=0)

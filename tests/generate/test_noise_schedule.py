@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from parc.errors import SettingsError
-from parc.generate.model.blended_denoising import PAPER_BLEND, Blend, blend_branches
+from parc.generate.model.blended_denoising import PAPER_BLEND, Blend, blend_branches, unevenness
 from parc.generate.model.noise_schedule import DdpmSchedule, FlowSchedule, advance, sample
+from parc.terrain.heightmap import HeightmapGrid, grid_points
 
 SCHEDULES = [FlowSchedule(200), DdpmSchedule(1000, 5)]
 
@@ -107,6 +108,23 @@ def test_blend_coefficients():
     assert float(falling[0]) == 1.0 and (falling.diff() <= 0).all()
     with pytest.raises(SettingsError, match="0"):
         Blend(until=0.0)
+
+
+def test_the_past_is_ignored_only_where_the_ground_of_the_next_steps_is_uneven():
+    grid = HeightmapGrid()
+    x, y = grid_points(grid).unbind(-1)
+    ahead = 0.3 * ((x > 0.8) & (y.abs() < 0.4)) / 3
+    beside = 0.3 * ((y > 0.8) & (x.abs() < 0.4)) / 3
+    heights = torch.stack([0 * x, ahead, ahead, beside, 4 * ahead]) - 0.3
+    direction = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    torch.testing.assert_close(unevenness(heights, direction, grid), torch.tensor([0.0, 0.3, 0.0, 0.0, 1.2]))
+    rows = Blend().row_coefficients(Blend().coefficients(5), heights, direction, grid)[:, :, 0, 0]
+    share = torch.tensor([0.0, 0.75, 0.0, 0.0, 1.0])
+    torch.testing.assert_close(rows, Blend().coefficients(5)[:, None] * share)
+    assert Blend().mixed(5) == (True, True, False, False, False) and PAPER_BLEND.uneven == 0
+    assert Blend(uneven=0.0).mixed(5) == (False, True, False, False, False)
+    with pytest.raises(SettingsError, match="level ground"):
+        Blend(level=0.5)
 
 
 def test_blend_is_the_papers_formula():

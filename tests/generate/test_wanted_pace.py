@@ -14,6 +14,7 @@ from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.model.wanted_pace import PACES, pace_features, read_pace
 from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
 from parc.generate.rollout.window_score import ScoreWeights, score_window
+from parc.models import shipped_generator
 from parc.path.path_batch import PathBatch
 from parc.path.path_file import load_path, save_path
 from parc.path.terrain_path import TerrainPath
@@ -138,3 +139,14 @@ def test_progress_beyond_the_wanted_counts_against_a_window():
 
     assert score(0.3, 0.3) < min(score(0.2, 0.3), score(0.4, 0.3))
     assert score(0.4, torch.nan) < score(0.3, torch.nan)
+
+
+def test_the_generator_in_the_box_walks_as_fast_as_it_is_asked_to():
+    """Its own windows of 6 s on flat ground, without the first: within a tenth of a walk of 1.0, 1.2 and 1.5 m/s."""
+    asked = torch.tensor([1.0, 1.2, 1.5])
+    generator = Generator.load(shipped_generator(paced=True), humanoid())
+    flat, way = Terrain(torch.zeros(36, 8), torch.zeros(2)), torch.tensor([[1.0, 1.4, 0.0], [13.0, 1.4, 0.0]])
+    paths = PathBatch.stack([TerrainPath(way, speed.expand(2).clone()) for speed in asked])
+    run = PathRunner(generator, TerrainBatch.stack([flat] * 3), paths, 2, RolloutSettings(seconds=6.0)).run(0)
+    far = (run.root_pos[:, -1] - run.root_pos[:, 30])[:, :2].norm(dim=-1) * 30 / (run.root_pos.shape[1] - 31)
+    torch.testing.assert_close(far.view(3, 2).mean(1), asked, atol=0.0, rtol=0.1)

@@ -26,7 +26,7 @@ def step_of(generator: Generator, repairs: RepairSettings | None, candidates: in
     """A step as training makes it, whose aim is the goal, and its blending coefficients."""
     plan = generator.schedule.plan(generator.device)
     blend = Blend()
-    step = WindowStep(generator, plan, blend.mixed(len(plan)), 7, lambda goal: goal, repairs, candidates=candidates)
+    step = WindowStep(generator, plan, blend, 7, lambda goal: goal, repairs, candidates=candidates)
     return step, blend.coefficients(len(plan))
 
 
@@ -61,4 +61,4 @@ def test_candidates_of_a_row_differ_by_their_noise_alone(tiny_generator, walk, p
         with torch.no_grad():
             frames[candidates], _ = step(start, None, each, coefficients, tiny_generator.level_embeddings(step.plan))
     for one, three in zip(frames[1], frames[3], strict=True):
-        torch.testing.assert_close(three, one.repeat_interleave(3, 0), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(three, one.repeat_interleave(3, 0), atol=5e-5, rtol=1e-4)

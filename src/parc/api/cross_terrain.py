@@ -120,7 +120,7 @@ def priced(route: RouteSettings, effort: float) -> RouteSettings:
     """With the prices of climbs, drops and jumps times `effort`; 0: the paper's random costs and cells."""
     if effort < 0:
         raise SettingsError(f"the effort is {effort}, expected a factor of at least 0")
-    prices = {name: effort * getattr(route, name) for name in ("climb", "beyond", "drop", "jump", "run_up")}
+    prices = {name: effort * getattr(route, name) for name in ("climb", "beyond", "drop", "jump", "leap", "run_up")}
     dearer = replace(route, **prices)
     paper = replace(PlanSettings(), endpoint=route.plan.endpoint)
     return dearer if effort else replace(dearer, plan=paper, straighten=False)

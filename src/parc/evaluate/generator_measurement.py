@@ -69,8 +69,9 @@ class GeneratorTest:
 
 BLENDS = {
     **{f"s {s:g}": Blend.constant(s) for s in (0.0, 0.25, 0.5, 0.65, 0.75, 1.0)},
-    "1 to 0 by the end": Blend(1.0, 0.0, 1.0),
-    "1 to 0 by the middle": Blend(1.0, 0.0, 0.5),
+    "1 to 0 by the end": Blend(1.0, 0.0, 1.0, uneven=0.0),
+    "1 to 0 by the middle": Blend(1.0, 0.0, 0.5, uneven=0.0),
+    "the same, 0 on level ground": Blend(),
 }
 """the paper's constants (Table 3), and annealed schedules; the last is the default"""
 

@@ -36,6 +36,13 @@ def run_up(speed: Array) -> Array:
     return speed**2 / (2 * GAINS)
 
 
+def gaps(graph: NavigationGraph) -> Array:
+    """[E] m between the nearest points of the two cells of each jump, 0 for steps."""
+    here, there = (np.stack([n // graph.size[1], n % graph.size[1]], -1) for n in (graph.sources, graph.targets))
+    between = np.linalg.norm(np.maximum(np.abs(there - here) - 1, 0), axis=-1)
+    return graph.cell * np.where(graph.is_jump, between, 0.0)
+
+
 def lacking_run_up(graph: NavigationGraph, heights: Array) -> Array:
     """[E] m that each jump has too little room to run before it, 0 for steps; heights [X, Y]."""
     lacking = np.zeros(graph.num_edges)

@@ -3,8 +3,8 @@
 The paper's cost hardly minds heights: a wall of 2 m costs 0.6 more than flat ground, so routes climb walls that a short detour
 avoids. For synthesis that is wanted; to get across it is not. Each edge costs more here by
 
-    effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump] + askew [climbs across a corner]
-             + beyond [rise > reach] + run_up (m of run-up that a jump lacks)
+    effort = climb (rise - easy_climb)+ + drop (fall - easy_drop)+ + jump [is a jump] + leap (gap - easy_leap)+
+             + askew [climbs across a corner] + beyond [rise > reach] + run_up (m of run-up that a jump lacks)
 
 The effort is never negative, so the lower bound that guides A* still holds and the route is the cheapest.
 
@@ -31,7 +31,7 @@ from parc.path.path_endpoints import EndpointSettings, random_endpoints
 from parc.path.path_planning import PlanSettings, waypoints
 from parc.path.straighten_route import straightened
 from parc.path.terrain_path import TerrainPath
-from parc.plan.leap_run_up import lacking_run_up, with_run_ups
+from parc.plan.leap_run_up import gaps, lacking_run_up, with_run_ups
 from parc.terrain.terrain import Terrain
 
 LEVEL = 0.2
@@ -60,6 +60,10 @@ class RouteSettings:
     """m"""
     jump: float = 3.0
     """cost of a jump"""
+    leap: float = 12.0
+    """cost of a metre of a jump's gap beyond `easy_leap`: where there is room, two short leaps come before a long one"""
+    easy_leap: float = 1.2
+    """m between the edges of two cells"""
     run_up: float = 0.0
     """cost of a metre of level ground that a jump has too little behind it to run up (`parc.plan.leap_run_up`)"""
     askew: float = 4.0
@@ -73,7 +77,7 @@ class RouteSettings:
     plan: PlanSettings = field(default_factory=lambda: PlanSettings(cost=CostSettings(c_min=0.25, c_max=0.25)))
 
     def __post_init__(self) -> None:
-        efforts = self.climb, self.beyond, self.drop, self.jump, self.run_up
+        efforts = self.climb, self.beyond, self.drop, self.jump, self.leap, self.run_up
         if min(efforts) < 0:
             raise SettingsError(f"efforts are {', '.join(f'{effort:g}' for effort in efforts)}, expected none below 0")
 
@@ -100,6 +104,7 @@ def plan_route(
     )
     effort = effort + settings.beyond * (rise > settings.reach)
     effort = effort + settings.run_up * lacking_run_up(graph, grid)
+    effort = effort + settings.leap * np.maximum(gaps(graph) - settings.easy_leap, 0)
     columns = terrain.size[1]
     sideways = (graph.sources // columns != graph.targets // columns) & (graph.sources % columns != graph.targets % columns)
     effort = effort + settings.askew * (sideways & ~graph.is_jump & (rise > settings.easy_climb))

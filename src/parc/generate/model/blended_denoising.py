@@ -4,6 +4,11 @@
 
 s = 0.65 throughout is the paper's. Annealing s from 1 to 0 over the sampler's steps chooses the route by the terrain while the
 sample is still noise and joins it smoothly to the past while the details form.
+
+What is ignored is lost: without the past at the first step, a walk takes up another stride in every window. It shuffles, falters,
+and is slower than asked. So where the ground of the next steps is level, and there is nothing to choose, the past is always seen:
+
+    s_row = s * unevenness of the ground ahead, 0 (level) to 1
 """
 
 from dataclasses import dataclass
@@ -12,6 +17,11 @@ import torch
 from torch import Tensor
 
 from parc.errors import SettingsError
+from parc.generate.model.canonical_frame import HEIGHT_LIMIT
+from parc.terrain.heightmap import HeightmapGrid, grid_points
+
+BEHIND, AHEAD, BESIDE = -0.3, 1.6, 0.5
+"""m of ground around the next steps that `unevenness` looks at"""
 
 
 @dataclass(frozen=True)
@@ -24,17 +34,23 @@ class Blend:
     """s at the last step; equal to `start` for a constant coefficient"""
     until: float = 0.5
     """share of the steps after which s stays at `end`"""
+    level: float = 0.15
+    """m that the ground of the next steps may go up and down (`unevenness`) for s to be 0 there"""
+    uneven: float = 0.35
+    """m from which on s is whole; 0: everywhere, as in the paper"""
 
     def __post_init__(self) -> None:
         if not 0 < self.until <= 1:
             raise SettingsError(f"the blend ends after {self.until} of the steps, expected a share above 0 and at most 1")
         if not (0 <= self.start <= 1 and 0 <= self.end <= 1):
             raise SettingsError(f"the blending coefficient runs from {self.start} to {self.end}, expected numbers from 0 to 1")
+        if self.uneven and not 0 <= self.level < self.uneven:
+            raise SettingsError(f"level ground is up to {self.level} m and uneven from {self.uneven} m, expected rising numbers")
 
     @classmethod
     def constant(cls, s: float) -> "Blend":
         """The same s at every step, as in the paper."""
-        return cls(s, s, 1.0)
+        return cls(s, s, 1.0, uneven=0.0)
 
     def coefficients(self, steps: int, device: torch.device | str = "cpu") -> Tensor:
         """[steps] s of each step; 5 steps from 1 to 0 until the middle: 1, 0.5, 0, 0, 0."""
@@ -44,13 +60,33 @@ class Blend:
         progress = (torch.arange(steps) / ramp).clamp_max(1.0)
         return (self.start + (self.end - self.start) * progress).to(device=device, dtype=torch.float32)
 
+    def row_coefficients(self, coefficients: Tensor, heightmap: Tensor, direction: Tensor, grid: HeightmapGrid) -> Tensor:
+        """[S, B, 1, 1] s of every step and row, from s of every step [S].
+
+        Heightmap [B, 31, 31] and direction [B, 2] as the network reads them.
+        """
+        share = (unevenness(heightmap, direction, grid) - self.level) / (self.uneven - self.level)
+        return coefficients.view(-1, 1, 1, 1) * share.clamp(0, 1).view(1, -1, 1, 1)
+
     def mixed(self, steps: int) -> tuple[bool, ...]:
-        """Which steps need both branches: those whose s is neither 0 nor 1."""
-        return tuple(s not in (0.0, 1.0) for s in self.coefficients(steps).tolist())
+        """Which steps need both branches: those whose s is neither 0 nor, in every row, 1."""
+        alone = (0.0,) if self.uneven else (0.0, 1.0)
+        return tuple(s not in alone for s in self.coefficients(steps).tolist())
 
 
 DEFAULT_BLEND = Blend()
 PAPER_BLEND = Blend.constant(0.65)
+
+
+def unevenness(heightmap: Tensor, direction: Tensor, grid: HeightmapGrid) -> Tensor:
+    """[B] m between the highest and the lowest ground of the next steps: 1.6 m in direction [B, 2], .5 m to either side."""
+    points = grid_points(grid, heightmap.device, heightmap.dtype)
+    x, y = direction[:, 0, None, None], direction[:, 1, None, None]
+    along, across = points[..., 0] * x + points[..., 1] * y, points[..., 1] * x - points[..., 0] * y
+    near = (along > BEHIND) & (along < AHEAD) & (across.abs() < BESIDE)
+    high = torch.where(near, heightmap, -1.0).flatten(1).amax(1)
+    low = torch.where(near, heightmap, 1.0).flatten(1).amin(1)
+    return HEIGHT_LIMIT * (high - low)
 
 
 def blend_branches(without_past: Tensor, with_past: Tensor, s: Tensor) -> Tensor:

@@ -142,6 +142,8 @@ class Generator(nn.Module):
             coefficients, mixed = torch.ones(len(plan), device=heightmap.device), (False,) * len(plan)
         else:
             coefficients, mixed = blend.coefficients(len(plan), heightmap.device), blend.mixed(len(plan))
+            if blend.uneven:
+                coefficients = blend.row_coefficients(coefficients, heightmap, target[:, :2], self.settings.grid)
         return self.denoise_window(past, heightmap, target, noise, coefficients, plan, self.level_embeddings(plan), mixed)
 
     def level_embeddings(self, plan: SamplerPlan) -> list[list[Tensor]]:
@@ -160,11 +162,13 @@ class Generator(nn.Module):
         embeddings: list[list[Tensor]],
         mixed: tuple[bool, ...] | None = None,
     ) -> Tensor:
-        """`sample_window` with everything on the device: coefficients [S] of the blend, embeddings of the plan.
+        """`sample_window` with everything on the device: coefficients of the blend, [S] or [S, B, 1, 1], embeddings of the plan.
 
-        `mixed` promises that the coefficient of every other step is 0 or 1: those steps compute one branch, not both.
+        `mixed` promises that the coefficient of every other step is 0 or 1 in all rows: those steps compute one branch, not both.
         """
-        context, one = self._start(past, heightmap, target, coefficients)
+        context, one = self._start(
+            past, heightmap, target, coefficients.flatten(1)[:, 0] if coefficients.dim() > 1 else coefficients
+        )
         both = self.network.sampling_visibility(heightmap.shape[0])
 
         def step(x: Tensor, i: int, data_gain: Tensor, state_gain: Tensor) -> Tensor:

@@ -2,10 +2,11 @@
 
 A foot is in contact where the network says so, or half says so while the foot is near the ground and slow. In contact the sole is
 brought onto the ground; before and after, the foot is led there over a few frames (kernel K); a foot that swings past another
-that stands clears the ground, and no foot is left in it:
+that stands clears the ground in an arc, and no foot is left in it:
 
     contact:  lift_t = -gap_t
-    else:     lift_t = max(sum_s K(t - s) contact_s (-gap_s) / (k0 + sum_s K(t - s) contact_s), clearance_t - gap_t)
+    else:     lift_t = max(sum_s K(t - s) contact_s (-gap_s) / w_t, clearance k0 / w_t - gap_t)
+              w_t = k0 + sum_s K(t - s) contact_s
 
 at most `lift_step` a frame. Feet that are off by more than `floor_gap` are left alone: that is a wall, not a floor. In the end a
 label says what is seen: a sole on the ground that is not swept over it. The numbers are `RepairSettings`.
@@ -42,9 +43,10 @@ def lift_of(gap: Tensor, contact: Tensor, has_past: Tensor, settings: RepairSett
     t = torch.arange(gap.shape[1], device=gap.device)
     kernel = torch.exp(-((t[:, None] - t) / settings.lead_frames).square())
     weight = kernel.unsqueeze(-1) * contact.unsqueeze(1)
-    led = (weight * landing.unsqueeze(1)).sum(2) / (weight.sum(2) + settings.lead_spare)
+    far = settings.lead_spare / (weight.sum(2) + settings.lead_spare)  # 1 in the middle of a swing, 0 beside a contact
+    led = (weight * landing.unsqueeze(1)).sum(2) * (far / settings.lead_spare)
     another_stands = (contact.sum(-1, keepdim=True) - contact).clamp_max(1)
-    least = torch.where(is_floor, settings.swing_clearance * another_stands - gap, -settings.floor_gap)
+    least = torch.where(is_floor, settings.swing_clearance * far * another_stands - gap, -settings.floor_gap)
     wanted = torch.lerp(torch.maximum(led, least), landing, contact)
     lift = (1 - has_past) * wanted[:, 0]
     lifts = []

@@ -29,8 +29,8 @@ class RepairSettings:
     """m: feet that are farther above or below are left alone, that is a wall and not a floor"""
 
     # how far feet are raised (`foot_contact`)
-    swing_clearance: float = 0.025
-    """m of a swinging foot above the ground"""
+    swing_clearance: float = 0.04
+    """m of a swinging foot above the ground in the middle of its swing, at least"""
     lift_step: float = 0.025
     """m a frame, largest change of a lift"""
     lead_frames: float = 2.0

@@ -168,7 +168,7 @@ class PathRunner:
         return WindowStep(
             generator,
             plan,
-            settings.blend.mixed(len(plan)),
+            settings.blend,
             settings.keep,
             goal=lambda progress: self.paths.target(progress, settings.lookahead),
             repairs=RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None,

@@ -10,9 +10,11 @@ its pieces first. Pieces that two kinds of step share compile once.
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from parc.character.kinematics import BodyPose
+from parc.generate.model.blended_denoising import Blend
 from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import SamplerPlan
@@ -60,7 +62,7 @@ class WindowStep:
         self,
         generator: Generator,
         plan: SamplerPlan,
-        mixed: tuple[bool, ...],
+        blend: Blend,
         frames: int,
         goal: Callable[[Tensor], Tensor],
         repairs: RepairSettings | None,
@@ -69,11 +71,11 @@ class WindowStep:
     ) -> None:
         """Windows of `frames` and `overlap` frames more, which the next one also plans; `candidates` of each row.
 
-        `mixed`: which steps of the plan blend two branches (`Generator.denoise_window`). `goal` makes the points [B, 2] that give
+        `blend`: where two branches are blended (s itself comes with each window). `goal` makes the points [B, 2] that give
         the direction from a start's `aim`.
         """
         self.generator, self.plan, self.frames, self.overlap, self.candidates = generator, plan, frames, overlap, candidates
-        self._mixed, self._goal, self._repairs = mixed, goal, repairs
+        self._blend, self._mixed, self._goal, self._repairs = blend, blend.mixed(len(plan)), goal, repairs
         self._fade_in = fade_in(overlap, generator.device)
         self._describing: Callable[..., tuple[Tensor, ...]] = self._describe
         self._decoding: Callable[..., Frames] = self._decode
@@ -102,10 +104,15 @@ class WindowStep:
     ) -> Frames:
         """[B * candidates, frames + overlap, ...] in the world; noise [B * candidates, T, D].
 
-        `coefficients` [S]: s of each sampler step; `embeddings`: the network's view of each (`Generator.level_embeddings`).
+        `coefficients` [S]: s of each sampler step on uneven ground; `embeddings`: the network's view of each
+        (`Generator.level_embeddings`).
         """
         past, heightmap, target = self._describing(start.past, start.past_pose, start.terrain, start.aim, start.pace)
-        features = self.generator.denoise_window(past, heightmap, target, noise, coefficients, self.plan, embeddings, self._mixed)
+        s = coefficients
+        if self._blend.uneven:
+            rows = self._blend.row_coefficients(s, heightmap, target[:, :2], self.generator.settings.grid)
+            s = torch.where(start.has_past > 0, rows, s.view(-1, 1, 1, 1))  # without a past there is nothing to blend
+        features = self.generator.denoise_window(past, heightmap, target, noise, s, self.plan, embeddings, self._mixed)
         frames = self._decoding(features, start.past, planned)
         if self._repairs is not None:
             frames = self._repairing(*frames, start.past, start.past_pose, start.has_past, start.terrain)

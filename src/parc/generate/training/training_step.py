@@ -136,11 +136,12 @@ class GeneratorTrainer:
         self._own_rows = round(settings.own_share * settings.batch)
         own = _averaged_copy(generator)
         self._own_flat = FlatParameters(own.network, with_gradients=False)
-        self._own_blend = Blend().coefficients(settings.own_steps, device)
+        blend = Blend()
+        self._own_blend = blend.coefficients(settings.own_steps, device)
         self._own_window = WindowStep(
             own,
             FlowSchedule(settings.own_steps).plan(device),
-            tuple(s > 0 for s in self._own_blend.tolist()),
+            blend,
             settings.own_kept,
             goal=lambda goal: goal,
             repairs=RepairSettings() if settings.own_repair else None,

@@ -47,8 +47,7 @@ class GeneratorGraph(nn.Module):
         self._embeddings = generator.level_embeddings(plan)
         self._blend = settings.blend.coefficients(len(plan), generator.device)
         repairs = RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None
-        mixed = settings.blend.mixed(len(plan))
-        self._window = WindowStep(generator, plan, mixed, self.frames, goal=lambda target: target, repairs=repairs)
+        self._window = WindowStep(generator, plan, settings.blend, self.frames, goal=lambda target: target, repairs=repairs)
 
     @property
     def frames(self) -> int:
