@@ -105,10 +105,25 @@ def test_a_step_that_blends_nothing_computes_one_branch_and_gives_the_same(gener
     """s = 1, 0.5, 0, ...: one branch where s is 0 or 1, against both everywhere."""
     past, heightmap, target, noise = conditions(generator)
     plan = generator.schedule.plan(torch.device("cpu"))
-    embeddings, mixed = generator.level_embeddings(plan), Blend().mixed(len(plan))
+    embeddings, mixed = generator.level_embeddings(plan), Blend(uneven=0.0).mixed(len(plan))
     assert mixed == (False, True, False, False, False)
     with torch.no_grad():
         for s in (Blend().coefficients(len(plan)), torch.ones(len(plan))):
             both = generator.denoise_window(past, heightmap, target, noise, s, plan, embeddings)
             one = generator.denoise_window(past, heightmap, target, noise, s, plan, embeddings, mixed)
             torch.testing.assert_close(one, both, atol=1e-5, rtol=1e-4)
+
+
+def test_every_row_may_have_its_own_blend(generator):
+    """Rows with s of their own, against the same rows with one s for all."""
+    past, heightmap, target, noise = conditions(generator)
+    plan = generator.schedule.plan(torch.device("cpu"))
+    embeddings, s = generator.level_embeddings(plan), Blend().coefficients(len(plan))
+    share = torch.arange(len(noise)) / max(len(noise) - 1, 1)
+    with torch.no_grad():
+        rows = s.view(-1, 1, 1, 1) * share.view(1, -1, 1, 1)
+        each = generator.denoise_window(past, heightmap, target, noise, rows, plan, embeddings, Blend().mixed(len(plan)))
+        for row in (0, len(noise) - 1):
+            alone = generator.denoise_window(past, heightmap, target, noise, s * share[row], plan, embeddings)
+            torch.testing.assert_close(each[row], alone[row], atol=1e-4, rtol=1e-4)
+        assert (each[0] - each[-1]).abs().max() > 1e-3

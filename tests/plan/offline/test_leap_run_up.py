@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from parc.path.navigation_graph import NavigationGraph
-from parc.plan.leap_run_up import lacking_run_up, leap_speed, run_up
+from parc.plan.leap_run_up import gaps, lacking_run_up, leap_speed, run_up
 from parc.plan.least_effort_route import RouteSettings, plan_route
 from parc.terrain.terrain import Terrain
 
@@ -65,3 +65,25 @@ def test_a_route_leaps_where_it_can_run_up():
         return float(path.nodes[~path.pace.isnan(), 1].min() / CELL)
 
     assert take_off(40.0) > take_off(0.0) + 1
+
+
+def test_two_short_leaps_come_before_a_long_one():
+    """Three towers of 1.6 m: corner to corner 1.70 m, along the sides of the square 1.2 m twice."""
+    heights = torch.full((13, 13), -4.0)
+    for i, j in ((1, 1), (1, 8), (8, 8)):
+        heights[i : i + 4, j : j + 4] = 0.0
+    terrain = Terrain(heights, torch.zeros(2))
+    graph = NavigationGraph.of(terrain)
+    width = gaps(graph)
+    assert not width[~graph.is_jump].any()
+    for there, expected in (((8, 8), CELL * np.hypot(3, 3)), ((4, 8), 3 * CELL)):
+        edge = graph.edge(graph.node((4, 4)), graph.node(there))
+        assert edge is not None
+        np.testing.assert_allclose(width[edge], expected)
+
+    def leaps(price: float) -> int:
+        path = plan_route(terrain, (2, 2), (10, 10), np.random.default_rng(0), RouteSettings(leap=price))
+        over = heights[tuple((path.resampled(0.05).nodes[:, :2] / CELL).round().long().T)] < -1
+        return int(over.int().diff().eq(1).sum())
+
+    assert leaps(0.0) == 1 and leaps(RouteSettings().leap) == 2
