@@ -32,7 +32,7 @@ class GenerateSettings:
     steps: int | None = None
     """sampler steps; None: as trained"""
     blend: float | None = None
-    """constant blending coefficient s; None: annealed from 1 to 0"""
+    """constant blending coefficient s; None: annealed from 1 to 0 on uneven ground, 0 on level"""
     seconds: float = 20.0
     """s, time limit of a motion"""
     choices: int = 4
