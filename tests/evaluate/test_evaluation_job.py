@@ -63,7 +63,7 @@ def test_the_tables_are_there(evaluated: Path) -> None:
     assert found["blending"]["label"] == "iteration 2"
     assert found["on_dataset"]["rows"][0]["by_skill"]["walk"]["clips"] == 1
     assert found["trackers"][0]["clips"] == 2 and len(found["trackers"][0]["success_noisy"]) == 1
-    default = next(row for row in found["blending"]["rows"] if row["label"] == "1 to 0 by the middle")
+    default = next(row for row in found["blending"]["rows"] if row["label"] == "the same, 0 on level ground")
     assert default["limits"] == found["generators"][1]["limits"], "the default blend is the row of Table 1"
 
 
