@@ -54,6 +54,7 @@ class Page {
     const panel = element("panel").getBoundingClientRect();
     const narrow = innerWidth <= 640;
     const folded = element("panel").classList.contains("folded");
+    document.body.style.setProperty("--covered", `${narrow || folded ? 0 : panel.right}px`);
     this.view.setCovered(narrow || folded ? 0 : panel.right, narrow && !folded ? -0.8 * panel.height : 0);
   }
 
@@ -234,7 +235,7 @@ class Page {
     const far = Math.hypot(b.bodies[0] - a.bodies[0], b.bodies[1] - a.bodies[1], b.bodies[2] - a.bodies[2]) > 0.6;
     const share = a === b || far ? 1 : (this.playhead - a.time) / (b.time - a.time);
     this.view.mannequin.place(a.bodies, b.bodies, Math.min(Math.max(share, 0), 1));
-    const showsPlan = this.plan && element("show-plan").checked && this.status.status !== "fallen";
+    const showsPlan = this.plan && element("show-plan").checked && ["goes", "driven"].includes(this.status.status);
     this.view.setPlan(showsPlan ? this.plan.line : null, this.plan?.pose);
   }
 
@@ -248,7 +249,7 @@ class Page {
     this.ratesTold = now;
     const { rates } = this;
     const parts = [`<b>${this.fps60.toFixed(0)}</b> frames/s`];
-    if (rates) parts.push(`<b>${rates.realTime.toFixed(2)}</b> × real time, could ${rates.able.toFixed(1)}`, `plan <b>${rates.plan.toFixed(0)}</b> ms, step <b>${(rates.act + rates.step).toFixed(1)}</b> ms`);
+    if (rates) parts.push(`<b>${rates.realTime.toFixed(2)}</b> × real time, could ${rates.able.toFixed(1)}`, `${rates.plan === null ? "no plan" : `plan <b>${rates.plan.toFixed(0)}</b> ms`}, step <b>${(rates.act + rates.step).toFixed(1)}</b> ms`);
     parts.push(`seed <b>${this.ground?.seed ?? ""}</b>, falls <b>${this.counts.falls}</b>`);
     element("rates").innerHTML = parts.join("\n");
   }
