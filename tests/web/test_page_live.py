@@ -216,9 +216,8 @@ def test_the_plan_is_a_ghost_ahead_while_it_goes(level: Visitor) -> None:
 
 def test_rates_are_told(level: Visitor) -> None:
     level.run(60)
-    level.wait(
-        "/^\\d+ frames\\/s\\n[\\d.]+ × real time, could [\\d.]+\\n.*step [\\d.]+ ms\\n/.test(document.querySelector('#rates').innerText)"
-    )
+    rates = r"/^\d+ frames\/s\n[\d.]+ × real time, could [\d.]+\n.*step [\d.]+ ms\n/"
+    level.wait(rates + ".test(document.querySelector('#rates').innerText)")
 
 
 def test_it_casts_a_shadow(level: Visitor) -> None:
