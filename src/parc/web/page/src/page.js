@@ -23,6 +23,9 @@ class Page {
   draws = options.get("draw") !== "0";
 
   async start() {
+    const asked = options.get("theme") ?? remembered("theme");
+    const theme = asked ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark");
+    document.documentElement.dataset.theme = theme; // of what is said before there is a view, too
     if (typeof WebAssembly !== "object") throw new Error("This browser has no WebAssembly, which the physics and the networks need.");
     this.worker = new Worker(new URL("worker.js", base), { type: "module" });
     this.worker.onmessage = ({ data }) => this.told[data.type]?.(data);
@@ -35,8 +38,7 @@ class Page {
       throw new Error("This browser has no WebGL, which the drawing needs: switch on hardware acceleration, or try another browser.");
     }
     this.controls = new Controls(this);
-    const asked = options.get("theme") ?? remembered("theme");
-    this.setTheme(asked ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
+    this.setTheme(theme);
     addEventListener("resize", () => this.resize());
     addEventListener("hashchange", () => this.openLink());
     this.licences();
