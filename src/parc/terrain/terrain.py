@@ -109,7 +109,7 @@ class TerrainBatch:
 
     @classmethod
     def stack(cls, terrains: list[Terrain]) -> "TerrainBatch":
-        """Terrains of different sizes as one batch on a device."""
+        """Terrains of different sizes as one batch."""
         if not terrains:
             raise TerrainError("a batch needs at least one terrain")
         cells = {round(t.cell, 6) for t in terrains}
