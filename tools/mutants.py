@@ -118,7 +118,7 @@ MUTANTS = (
         "src/parc/metrics/jerk.py",
         "LIMIT = 11666.3906",
         "LIMIT = 11000.0",
-        ("tests/metrics/test_metrics.py",),
+        ("tests/metrics/test_metrics.py", "tests/house/test_paper_numbers.py"),
     ),
     Mutant(
         "hesitations are taken out in synthesis",
