@@ -14,6 +14,8 @@ const base = new URL(".", document.baseURI);
 const element = (id) => document.getElementById(id);
 const TELL = { fell: "It fell", "put back": "Back on its feet, where it fell", arrived: "Arrived", "no way": "No way leads there: the step would be higher than 2.1 m", pushed: "Pushed" };
 
+const INVITES = { go: "Click where to go", raise: "Draw to raise the ground", lower: "Draw to lower the ground", push: "Click beside it to push it that way" };
+
 class Page {
   states = []; // of the simulation, the oldest first
   playhead = 0;
@@ -261,7 +263,7 @@ class Page {
     const { status } = this;
     if (!status) return "";
     if (status.status === "goes") return `On its way, ${Math.max(status.left, 0).toFixed(1)} m left`;
-    return { stands: "Click where to go", driven: "Driven", fallen: "It fell" }[status.status];
+    return { stands: INVITES[this.controls.tool], driven: "Driven", fallen: "It fell" }[status.status];
   }
 
   async licences() {
