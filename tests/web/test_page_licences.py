@@ -64,7 +64,7 @@ def test_each_has_its_text(site: Path) -> None:
 
 
 def test_the_first_download_is_small(site: Path) -> None:
-    """All of it is fetched at the start, most of it packed already; the networks' weights are half of it."""
+    """All of it is fetched at the start, most of it packed already; two thirds are the networks' weights."""
     sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in site.rglob("*") if file.is_file()}
     assert sum(sizes.values()) < 30e6
     assert 8e6 < sum(size for name, size in sizes.items() if name.endswith(".onnx.gz")) < 20e6
