@@ -8,6 +8,7 @@
   const CONTACT = [0.913, 0.202, 0.014];
   const PATH = [0.005, 0.255, 0.209];
   const MOST_BONES = 64;
+  const CLEARLY = 0.15;  // m by which a second body is nearer where it is drawn over the first
 
   // ---- numbers ----------------------------------------------------------------------------------------------------
 
@@ -116,9 +117,15 @@
     }`;
   const BODY_VERTEX = `
     attribute vec3 position, normal;
-    uniform mat4 camera; uniform mat3 rotation; uniform vec3 origin;
+    uniform mat4 camera; uniform mat3 rotation; uniform vec3 origin, eye; uniform float behind;
     varying vec3 direction;
-    void main() { direction = rotation * normal; gl_Position = camera * vec4(rotation * position + origin, 1.0); }`;
+    // Its depth is that of a point so many metres farther from the eye, its place on the screen its own.
+    void main() {
+      direction = rotation * normal;
+      vec3 place = rotation * position + origin;
+      vec4 here = camera * vec4(place, 1.0), far = camera * vec4(place + behind * normalize(place - eye), 1.0);
+      gl_Position = vec4(here.xy, behind > 0.0 ? far.z / far.w * here.w : here.z, here.w);
+    }`;
   const BODY_FRAGMENT = LIGHT + `
     uniform vec3 colour; varying vec3 direction;
     void main() { gl_FragColor = vec4(lit(colour, normalize(direction), 1.0), 1.0); }`;
@@ -220,7 +227,7 @@
   function build(holder) {
     const data = JSON.parse(holder.querySelector("script").textContent);
     const canvas = element(holder, "canvas", { tabIndex: 0 });
-    const gl = canvas.getContext("webgl", { antialias: true });
+    const gl = canvas.getContext("webgl", { antialias: true, stencil: true });
     if (!gl) {
       canvas.remove();
       element(holder, "div", { className: "note", textContent: "This browser shows no WebGL, so the motion cannot be replayed here." });
@@ -325,7 +332,7 @@
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.enable(gl.DEPTH_TEST);
       gl.clearColor(0.914, 0.933, 0.953, 1);
-      gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+      gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
 
       gl.useProgram(groundProgram.handle);
       const starts = [], ends = [];
@@ -353,13 +360,15 @@
       const u = bodyProgram.uniforms;
       gl.uniformMatrix4fv(u.camera, false, camera.matrix);
       gl.uniform3fv(u.sun, SUN);
-      shown.forEach((clip, n) => {
-        if (clip.route) {
-          gl.uniformMatrix3fv(u.rotation, false, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
-          gl.uniform3fv(u.origin, [0, 0, 0]);
-          gl.uniform3fv(u.colour, PATH);
-          drawMesh(gl, bodyProgram, clip.route);
-        }
+      gl.uniform3fv(u.eye, camera.eye);
+      gl.uniform1f(u.behind, 0);
+      for (const clip of shown) if (clip.route) {
+        gl.uniformMatrix3fv(u.rotation, false, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
+        gl.uniform3fv(u.origin, [0, 0, 0]);
+        gl.uniform3fv(u.colour, PATH);
+        drawMesh(gl, bodyProgram, clip.route);
+      }
+      const figure = (clip, n) => {
         for (const shape of shapes) {
           const pose = poses[n][shape.body];
           const own = left[shape.body] ? clip.colour.map((x) => x + 0.22 * (1 - x)) : clip.colour;
@@ -368,7 +377,20 @@
           gl.uniform3fv(u.colour, own.map((x, k) => x + pose.contact * (CONTACT[k] - x)));
           drawMesh(gl, bodyProgram, shape.mesh);
         }
-      });
+      };
+      // Bodies that nearly coincide would show through each other in patches: over the first one the others are drawn only where
+      // they are clearly nearer, elsewhere as they are.
+      gl.enable(gl.STENCIL_TEST);
+      gl.stencilOp(gl.KEEP, gl.KEEP, gl.REPLACE);
+      gl.stencilFunc(gl.ALWAYS, 1, 255);
+      if (shown.length) figure(shown[0], 0);
+      gl.stencilOp(gl.KEEP, gl.KEEP, gl.KEEP);
+      for (const [test, behind] of [[gl.NOTEQUAL, 0], [gl.EQUAL, CLEARLY]]) {
+        gl.stencilFunc(test, 1, 255);
+        gl.uniform1f(u.behind, behind);
+        shown.slice(1).forEach((clip, n) => figure(clip, n + 1));
+      }
+      gl.disable(gl.STENCIL_TEST);
       slider.value = state.time;
       clock.textContent = `${state.time.toFixed(2)} / ${duration.toFixed(2)} s`;
     }

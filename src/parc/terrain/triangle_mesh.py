@@ -45,7 +45,18 @@ class MeshSampling:
     """metres per unit of the file"""
 
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if not 0 < self.scale < float("inf"):
+            raise TerrainError(f"the scale of a mesh is {self.scale:g}, expected metres per unit of the file, more than 0")
+
+
 DEFAULT_MESH = MeshSampling()
+
+
+def is_mesh(path: Path) -> bool:
+    """By its extension."""
+    return path.suffix.lower() in MESH_SUFFIXES
 
 
 def read_mesh(path: Path | str, settings: MeshSampling = DEFAULT_MESH) -> Terrain:
