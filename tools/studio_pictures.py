@@ -36,7 +36,7 @@ class Sitting:
 
     def __init__(self, tab: Any, studio: Studio, folder: Path) -> None:
         self.tab, self.folder = tab, folder
-        tab.set_default_timeout(300_000)
+        tab.set_default_timeout(1_500_000)
         tab.goto(studio.url)
         tab.get_by_role("tab", name="Clips").wait_for(timeout=300_000)
         wait_for(lambda: studio.pages)
@@ -131,7 +131,7 @@ class Sitting:
         drive.stop()
 
 
-def wait_for(what: Callable[[], object], seconds: float = 300.0) -> None:
+def wait_for(what: Callable[[], object], seconds: float = 1500.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         if time.monotonic() > end:

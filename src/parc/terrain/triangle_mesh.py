@@ -44,7 +44,6 @@ class MeshSampling:
     scale: float = 1.0
     """metres per unit of the file"""
 
-
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         if not 0 < self.scale < float("inf"):
