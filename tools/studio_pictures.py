@@ -89,7 +89,8 @@ class Sitting:
     def dark(self) -> None:
         """The same on a dark page."""
         self.page.session.open(CLIP)
-        self.look(shadows=True)
+        self.look(shadows=True, only=True)
+        self.show("Clips")
         self.page.theme(True)
         self.page.playback.seek(2.6)
         self.page.later(lambda: self.page.stage.look_at(self.page.cast))
