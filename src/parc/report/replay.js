@@ -102,7 +102,22 @@
       }
     }
     mesh.range = [lowest, h.reduce((a, b) => Math.max(a, b))];
+    mesh.height = (x, y) => {
+      const i = Math.round((x - terrain.min_point[0]) / c), j = Math.round((y - terrain.min_point[1]) / c);
+      return i < 0 || j < 0 || i >= nx || j >= ny ? -Infinity : h[i * ny + j];
+    };
     return mesh;
+  }
+
+  // Degrees above the horizon from which a point is seen over the ground, from as far as `distance` in direction `azimuth`.
+  function clearElevation(height, [x, y, z], azimuth, distance) {
+    const a = (azimuth * Math.PI) / 180;
+    let most = 0;
+    for (let r = 0.4; r < distance; r += 0.2) {
+      const rise = height(x + r * Math.cos(a), y + r * Math.sin(a)) - z;
+      if (rise > 0) most = Math.max(most, (Math.atan2(rise + 0.1, r) * 180) / Math.PI);
+    }
+    return Math.min(most, 75);
   }
 
   // ---- shaders ----------------------------------------------------------------------------------------------------
@@ -250,7 +265,14 @@
       clip.route = tube.position.length ? upload(gl, tube) : null;
     }
     const duration = Math.max(...clips.map((c) => (c.frames - 1) / c.fps));
-    const view = { azimuth: -60, elevation: 22, distance: 5, target: bodyPose(clips[0], bodies, 0, 0).position };
+    const view = { azimuth: -60, elevation: 22, lift: 0, distance: 5, target: bodyPose(clips[0], bodies, 0, 0).position };
+    const knees = ([x, y, z]) => [x, y, z - 0.3];
+    const clear = (point, azimuth) => clearElevation(clips[0].ground.height, knees(point), azimuth, view.distance);
+    const watched = Array.from({ length: 30 }, (_, k) => bodyPose(clips[0], bodies, 0, (k / 29) * duration).position);
+    const hidden = (azimuth) => watched.reduce((sum, point) => sum + Math.max(clear(point, azimuth) - view.elevation, 0), 0);
+    const sides = Array.from({ length: 24 }, (_, k) => view.azimuth + 15 * (k % 2 ? -(k + 1) / 2 : k / 2));  // the usual one first
+    const worth = sides.map(hidden);
+    view.azimuth = sides[worth.indexOf(Math.min(...worth))];
     const state = { time: 0, playing: false, speed: 1, follow: true, stale: true, before: 0 };
 
     // Controls
@@ -287,7 +309,8 @@
 
     // Orbit
     const axes = () => {
-      const a = (view.azimuth * Math.PI) / 180, e = (view.elevation * Math.PI) / 180;
+      const elevation = state.follow ? Math.max(view.elevation, view.lift) : view.elevation;
+      const a = (view.azimuth * Math.PI) / 180, e = (elevation * Math.PI) / 180;
       const back = [Math.cos(a) * Math.cos(e), Math.sin(a) * Math.cos(e), Math.sin(e)];
       const right = normalise(cross([0, 0, 1], back));
       return { back, right, up: cross(back, right) };
@@ -328,6 +351,9 @@
       const shown = clips.filter((c) => c.shown);
       const poses = shown.map((c) => data.bodies.map((_, b) => bodyPose(c, bodies, b, state.time)));
       if (state.follow && poses.length) view.target = view.target.map((x, k) => x + (poses[0][0].position[k] - x) * (state.playing ? 0.15 : 1));
+      // Over walls that would hide the body.
+      const above = clear(view.target, view.azimuth) + 4;
+      view.lift += (above - view.lift) * (state.playing ? 0.1 : 1);
       const camera = cameraMatrix();
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.enable(gl.DEPTH_TEST);
@@ -391,6 +417,8 @@
         shown.slice(1).forEach((clip, n) => figure(clip, n + 1));
       }
       gl.disable(gl.STENCIL_TEST);
+      const { back } = axes();
+      holder.dataset.view = [Math.atan2(back[1], back[0]), Math.asin(back[2])].map((x) => Math.round((x * 180) / Math.PI)).join(" ");
       slider.value = state.time;
       clock.textContent = `${state.time.toFixed(2)} / ${duration.toFixed(2)} s`;
     }
