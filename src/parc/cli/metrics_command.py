@@ -60,11 +60,11 @@ class Metrics(Command):
             numbers = "  ".join(f"{key} {number(row[key], '.4g')}" for key in ("fwd", "tpl", "tcl", "hjf_paper", "foot_skate"))
             print(f"{row['clip']}{' in ' + row['file'] if several else ''}: {numbers}")
         print(result.get("clip", f"mean of {result.get('clips')} clips"))
-        numbers = {key: value for key, value in result.get("mean", result).items() if key in UNITS}
-        for key, value in numbers.items():
+        measured = {key: value for key, value in result.get("mean", result).items() if key in UNITS}
+        for key, value in measured.items():
             if not math.isnan(value):
                 print(f"  {key:<18} {number(value):>10}  {UNITS[key]}".rstrip())
-        if absent := [key for key, value in numbers.items() if math.isnan(value)]:
+        if absent := [key for key, value in measured.items() if math.isnan(value)]:
             print(textwrap.fill(f"nothing to measure in {'it' if 'clip' in result else 'them'}: {', '.join(absent)}", 100))
         _show_gait(result["gait"])
         _show_human(result["human"])
