@@ -20,6 +20,7 @@ from parc.path import TerrainPath
 from parc.studio.actions.long_job import StudioJob
 from parc.studio.actions.watched_generation import GenerateSettings
 from parc.studio.clip_library import Library
+from parc.studio.panels.controls import put
 from parc.studio.stopwatch import Stopwatch, place_on_screen
 from parc.studio.studio_app import Studio, StudioSettings
 from parc.studio.studio_page import Page
@@ -95,6 +96,8 @@ class _Visitor:
         result["step_frame"] = self._timed(clicks, self._step, self._figure_place, 160, before=self._leave_the_end)
         result["choose_clip"] = self._timed(clicks, self._choose_other, self._figure_place, 160, before=self._unfold_clips)
         drive = self._session.drive
+        assert self._page.live is not None
+        put(self._page.live._follow, False)  # a camera that follows would lose the cell that is clicked
         drive.start((4.0, 3.2))
         self._until(lambda: drive.view is not None)
         result["raise_cell_while_driving"] = self._timed(clicks, *raised, before=self._lead, after=self._session.undo)

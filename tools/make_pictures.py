@@ -5,6 +5,7 @@
 
 | kind       | makes            | by                                                                              |
 |------------|------------------|---------------------------------------------------------------------------------|
+| demo       | demo.webp        | parc demo, then parc picture                                                    |
 | navigation | navigation.png   | parc.render, of a terrain of random boxes                                       |
 | traverse   | traverse.png     | parc evaluate traverse, terrain 27 of the first set's boxes; the highest climb  |
 | loop       | loop.svg         | parc loop --preset quick, then parc status --figure                              |
@@ -30,6 +31,13 @@ from parc.render import draw_navigation, filmstrip
 from parc.terrain import RandomBoxes, random_boxes
 
 ROOT = Path(__file__).parents[1]
+
+
+def demo(folder: Path) -> None:
+    """The first thing that a reader may call, as a film."""
+    with TemporaryDirectory() as work:
+        parc("demo --no-open", "-o", work)
+        parc("picture", f"{work}/crossed.motion", "-o", str(folder / "demo.webp"))
 
 
 def navigation(folder: Path) -> None:
@@ -80,7 +88,7 @@ def parc(line: str, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "parc", *shlex.split(line), *words], check=True)
 
 
-KINDS = {"navigation": navigation, "traverse": traverse, "loop": loop, "studio": studio, "page": page}
+KINDS = {"demo": demo, "navigation": navigation, "traverse": traverse, "loop": loop, "studio": studio, "page": page}
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ class Sitting:
 
     def __init__(self, tab: Any, studio: Studio, folder: Path) -> None:
         self.tab, self.folder = tab, folder
-        tab.set_default_timeout(300_000)
+        tab.set_default_timeout(1_500_000)
         tab.goto(studio.url)
         tab.get_by_role("tab", name="Clips").wait_for(timeout=300_000)
         wait_for(lambda: studio.pages)
@@ -89,7 +89,8 @@ class Sitting:
     def dark(self) -> None:
         """The same on a dark page."""
         self.page.session.open(CLIP)
-        self.look(shadows=True)
+        self.look(shadows=True, only=True)
+        self.show("Clips")
         self.page.theme(True)
         self.page.playback.seek(2.6)
         self.page.later(lambda: self.page.stage.look_at(self.page.cast))
@@ -131,7 +132,7 @@ class Sitting:
         drive.stop()
 
 
-def wait_for(what: Callable[[], object], seconds: float = 300.0) -> None:
+def wait_for(what: Callable[[], object], seconds: float = 1500.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         if time.monotonic() > end:

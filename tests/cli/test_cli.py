@@ -21,6 +21,7 @@ from parc.dataset import load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.dataset.convert.native_format import write_native
 from parc.errors import SettingsError
+from parc.metrics import UNITS
 from parc.models import shipped_generator
 from parc.path.terrain_path import TerrainPath
 from parc.run.choose_device import use_threads
@@ -363,6 +364,17 @@ def test_hasten_shortens_and_refuses_what_is_there(motion_file, tmp_path, capsys
     assert "already has 1 of these 1 clips (stroll_quick)" in refused and "-o" in refused
     assert result_of(["dataset", "hasten", str(motion_file), "-o", out, "--resume"], capsys)["clips"] == 0
     assert "0.5" in sentence_of(["dataset", "hasten", str(motion_file), "-o", out, "--fastest", "0.5"], capsys)
+
+
+def test_metrics_without_a_meaning_are_named_in_one_line(motion_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = result_of(["metrics", str(motion_file)], capsys)
+    assert main(["metrics", str(motion_file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    absent = [key for key in UNITS if result[key] is None]
+    start = next(i for i, line in enumerate(lines) if line.startswith("nothing to measure in it: "))
+    assert absent and all(name in " ".join(lines[start:]) for name in absent)
+    shown = [line.split()[0] for line in lines[1:start]]
+    assert shown == [key for key in UNITS if result[key] is not None] and all(line == line.rstrip() != "" for line in lines)
 
 
 def test_metrics_of_equal_names_say_which_file(walk: Clip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

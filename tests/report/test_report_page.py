@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import torch
 from markupsafe import escape
 from PIL import Image
 
@@ -141,7 +142,13 @@ def test_a_browser_runs_the_replay(walk, other_walk, tmp_path):
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium to look at the page with")
-    file = page(walk, other_walk).write(tmp_path / "report.html")
+    heights = walk.terrain.heights.clone()
+    y = walk.terrain.min_point[1] + walk.terrain.cell * torch.arange(heights.shape[1])
+    lowest = walk.motion.root_pos[:, 1].min()
+    heights[:, (y > lowest - 1.5) & (y < lowest - 0.9)] += 3
+    behind_a_wall = replace(walk, terrain=replace(walk.terrain, heights=heights))
+    report = page(walk, other_walk).add_replay(behind_a_wall, humanoid(), "behind a wall")
+    file = report.write(tmp_path / "report.html")
     flags = "--headless --no-sandbox --disable-quic --no-first-run --disable-background-networking --disable-component-update"
     flags += " --disable-sync --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --virtual-time-budget=2000"
     command = [
@@ -155,8 +162,10 @@ def test_a_browser_runs_the_replay(walk, other_walk, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=90)
     errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "Uncaught" in line]
     assert not errors
-    state = re.search(r'class="replay" data-state="([a-z-]+)"', done.stdout)
+    state = re.search(r'class="replay"[^>]* data-state="([a-z-]+)"', done.stdout)
     assert state is not None
     if state.group(1) == "no-webgl":
         pytest.skip("this Chromium has no WebGL")
     assert "0.00 / 1.30 s" in done.stdout and "simulated" in done.stdout
+    open_ground, wall = re.findall(r'data-view="(-?\d+) (-?\d+)"', done.stdout)
+    assert open_ground == ("-60", "22") and 0 <= int(wall[0]) <= 180, "it is looked at from where no wall hides it"

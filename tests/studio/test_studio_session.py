@@ -16,7 +16,7 @@ from parc.path import GraphSettings, PlanSettings, plan_path
 from parc.studio.actions.long_job import StudioJob
 from parc.studio.actions.terrain_brush import Brush
 from parc.studio.actions.watched_generation import GenerateSettings
-from parc.studio.clip_library import Library
+from parc.studio.clip_library import Library, Listed
 from parc.studio.model_files import GeneratorFile
 from parc.studio.save_places import SavePlaces
 from parc.studio.studio_session import MOST_CLIPS, Session
@@ -58,6 +58,8 @@ def test_the_library_lists_searches_and_reads_late(clip_files, walk, tmp_path: P
     assert [item.name for item in library.search("one BRO")] == ["broken_one"]
     assert {item.name for item in library.search("flat")} == {"stroll_flat"}
     assert len(library.search("")) == len(library) >= 3
+    alone = Listed("crossed", "crossed", None, broken)
+    assert alone.line == "crossed", "its skill is its name"
     with pytest.raises(FormatError):
         library.load("broken_one")
     with pytest.raises(DatasetError, match="no clip 'nobody'"):

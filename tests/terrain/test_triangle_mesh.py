@@ -3,8 +3,10 @@ import pytest
 import torch
 import trimesh
 
+from parc.cli.main import main
 from parc.errors import FormatError, TerrainError
 from parc.terrain.terrain import Terrain
+from parc.terrain.terrain_file import load_terrain
 from parc.terrain.triangle_mesh import MESH_SUFFIXES, MeshSampling, read_mesh, terrain_from_mesh, terrain_mesh, write_mesh
 
 
@@ -29,6 +31,23 @@ def test_files_of_every_kind(tmp_path, suffix):
     again = read_mesh(tmp_path / f"ground{suffix}")
     torch.testing.assert_close(again.heights, terrain.heights, atol=1e-4, rtol=0)
     torch.testing.assert_close(again.min_point, terrain.min_point, atol=1e-4, rtol=0)
+
+
+def test_the_command_takes_a_mesh_in_centimetres_that_is_y_up(tmp_path, capsys) -> None:
+    terrain = some_terrain()
+    vertices, faces = terrain_mesh(terrain)
+    y_up = 100 * vertices[:, [0, 2, 1]] * np.array((1, 1, -1), np.float32)
+    trimesh.Trimesh(y_up, faces, process=False).export(tmp_path / "level.obj")
+    made = ["terrain", "make", "from", str(tmp_path / "level.obj"), "-o", str(tmp_path / "level.terrain")]
+    assert main([*made, "--up", "y", "--scale", "0.01"]) == 0
+    again = load_terrain(tmp_path / "level.terrain")
+    torch.testing.assert_close(again.heights, terrain.heights, atol=1e-4, rtol=0)
+    torch.testing.assert_close(again.min_point, terrain.min_point, atol=1e-4, rtol=0)
+    capsys.readouterr()
+    assert main([*made, "--up", "y"]) == 0
+    assert "240 m wide: a mesh in centimetres needs --scale 0.01" in capsys.readouterr().err
+    assert main([*made, "--scale", "0"]) == 2 and "scale of a mesh is 0" in capsys.readouterr().err
+    assert main([*made[:3], "grey.png", *made[4:], "--scale", "2"]) == 2 and "'grey.png' is none" in capsys.readouterr().err
 
 
 def test_faces_look_outwards_and_close_the_sides():

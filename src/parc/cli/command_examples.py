@@ -13,7 +13,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "terrain make stairs": ("parc terrain make stairs -o stairs.terrain",),
     "terrain make course": ("parc terrain make course -o park.terrain",),
     "terrain make slice": ("parc terrain make slice park.terrain -o piece.terrain --size 32 32",),
-    "terrain make from": ("parc terrain make from heights.png -o mine.terrain --height 0 2",),
+    "terrain make from": (
+        "parc terrain make from heights.png -o mine.terrain --height 0 2",
+        "parc terrain make from level.obj -o level.terrain --up y --scale 0.01",
+    ),
     "terrain show": ("parc terrain show boxes.terrain --picture boxes.png",),
     "path": ("parc path boxes.terrain -o path.json --start 1,1 --goal 14,14", "parc path boxes.terrain --picture path.png"),
     "convert": ("parc convert walk.motion walk.glb", "parc convert walk.bvh walk.motion --retarget"),

@@ -10,7 +10,7 @@ import tyro
 
 from parc.api.arguments import terrain_of
 from parc.character import humanoid
-from parc.cli.base_command import Command
+from parc.cli.base_command import Command, progress, shown
 from parc.errors import SettingsError
 from parc.plan import Models
 from parc.plan.crossing.crowd import CrowdSettings, cross_together, crowd_paths
@@ -46,7 +46,8 @@ class Crowd(Command):
         terrain = terrain_of(self.terrain, self.seed)
         paths = crowd_paths(terrain, np.random.default_rng(self.seed), self.settings)
         models = Models.load(humanoid(), self.torch_device, self.generator, self.tracker)
-        crowd = cross_together(models, terrain, paths, self.settings, self.seed, self.threads)
+        with progress(None, "crossing", "s") as bar:
+            crowd = cross_together(models, terrain, paths, self.settings, self.seed, self.threads, on_progress=shown(bar))
         counts, made = crowd.counts(), crowd.recording
         facts = {
             "characters": len(paths),
@@ -59,9 +60,9 @@ class Crowd(Command):
             "seed": self.seed,
         }
         page = Report(f"{len(paths)} characters", f"{counts['arrived']} of them arrived. They do not collide with each other.")
-        shown = crowd.clips(models, self.shown)
-        if shown:
-            page.add_replay(shown, models.tracker.character, "what the bodies did; each stops where its run ended")
+        clips = crowd.clips(models, self.shown)
+        if clips:
+            page.add_replay(clips, models.tracker.character, "what the bodies did; each stops where its run ended")
         page.add_table(facts)
         files = [self.out / "crowd.html", self.out / "crowd.json"]
         write_bytes_atomically(files[0], page.html().encode())

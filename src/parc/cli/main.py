@@ -17,6 +17,9 @@ from parc.cli.run_command import Called, fail, run_command
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command line; the exit code is 0, 2 where the input is wrong, 130 where it was stopped."""
+    # Before torch is imported: its threads sleep while they wait for each other. Threads that spin take the core that the one
+    # waited for needs, which on a busy machine doubles the work.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         code = _main(argv)
         sys.stdout.flush()

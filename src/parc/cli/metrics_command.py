@@ -1,5 +1,7 @@
 """`parc metrics`: measure clips."""
 
+import math
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,9 +60,12 @@ class Metrics(Command):
             numbers = "  ".join(f"{key} {number(row[key], '.4g')}" for key in ("fwd", "tpl", "tcl", "hjf_paper", "foot_skate"))
             print(f"{row['clip']}{' in ' + row['file'] if several else ''}: {numbers}")
         print(result.get("clip", f"mean of {result.get('clips')} clips"))
-        for key, value in result.get("mean", result).items():
-            if key in UNITS:
-                print(f"  {key:<18} {number(value):>10}  {UNITS[key]}")
+        measured = {key: value for key, value in result.get("mean", result).items() if key in UNITS}
+        for key, value in measured.items():
+            if not math.isnan(value):
+                print(f"  {key:<18} {number(value):>10}  {UNITS[key]}".rstrip())
+        if absent := [key for key, value in measured.items() if math.isnan(value)]:
+            print(textwrap.fill(f"nothing to measure in {'it' if 'clip' in result else 'them'}: {', '.join(absent)}", 100))
         _show_gait(result["gait"])
         _show_human(result["human"])
         for note in result["notes"]:
@@ -72,7 +77,8 @@ def _show_gait(gait: dict[str, dict[str, float]]) -> None:
     if gait:
         print("level strides, medians" + "".join(f"{name:>10}" for name in gait))
         for key in next(iter(gait.values())):
-            print(f"  {key:<20}" + "".join(f"{number(row[key]):>10}" for row in gait.values()))
+            if not all(math.isnan(row[key]) for row in gait.values()):
+                print(f"  {key:<20}" + "".join(f"{number(row[key]):>10}" for row in gait.values()))
 
 
 def _show_human(human: dict[str, dict[str, Any]]) -> None:

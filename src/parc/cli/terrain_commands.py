@@ -4,12 +4,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
 
-from parc.cli.base_command import Command
+from parc.cli.base_command import Command, tell
+from parc.errors import SettingsError
 from parc.render import draw_terrain
 from parc.render.picture_file import check_picture, save_picture
 from parc.terrain import (
@@ -28,6 +29,10 @@ from parc.terrain import (
 from parc.terrain.procedural_terrain import RandomBoxes, RandomWalks
 from parc.terrain.random_platforms import PlatformChain, RandomPlatforms
 from parc.terrain.stair_flights import Stairs
+from parc.terrain.triangle_mesh import is_mesh
+
+_WIDE = 200.0
+"""m; a mesh that is wider was rather not made in metres"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,9 +147,21 @@ class MakeFrom(_Make):
     """heights of black and white, m (images)"""
     cell: float = 0.4
     """side of a cell, m"""
+    up: Literal["auto", "y", "z"] = "auto"
+    """axis of a mesh that points up; auto: y for .glb, z for the rest"""
+    scale: float = 1.0
+    """metres per unit of a mesh: 0.01 for one in centimetres"""
 
     def make(self) -> "Terrain":
-        return load_terrain(self.source, ImageHeights(self.height, self.cell), MeshSampling(cell=self.cell))
+        """Read the file."""
+        if not is_mesh(self.source) and (self.up, self.scale) != ("auto", 1.0):
+            raise SettingsError(f"--up and --scale are for a mesh, and '{self.source.name}' is none")
+        mesh = MeshSampling(cell=self.cell, up=self.up, scale=self.scale)
+        terrain = load_terrain(self.source, ImageHeights(self.height, self.cell), mesh)
+        across = terrain.cell * max(terrain.size)
+        if is_mesh(self.source) and across > _WIDE:
+            tell(f"the terrain is {across:.0f} m wide: a mesh in centimetres needs --scale 0.01, one in millimetres 0.001")
+        return terrain
 
 
 @dataclass(frozen=True, kw_only=True)

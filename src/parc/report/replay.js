@@ -8,6 +8,7 @@
   const CONTACT = [0.913, 0.202, 0.014];
   const PATH = [0.005, 0.255, 0.209];
   const MOST_BONES = 64;
+  const CLEARLY = 0.15;  // m by which a second body is nearer where it is drawn over the first
 
   // ---- numbers ----------------------------------------------------------------------------------------------------
 
@@ -101,7 +102,22 @@
       }
     }
     mesh.range = [lowest, h.reduce((a, b) => Math.max(a, b))];
+    mesh.height = (x, y) => {
+      const i = Math.round((x - terrain.min_point[0]) / c), j = Math.round((y - terrain.min_point[1]) / c);
+      return i < 0 || j < 0 || i >= nx || j >= ny ? -Infinity : h[i * ny + j];
+    };
     return mesh;
+  }
+
+  // Degrees above the horizon from which a point is seen over the ground, from as far as `distance` in direction `azimuth`.
+  function clearElevation(height, [x, y, z], azimuth, distance) {
+    const a = (azimuth * Math.PI) / 180;
+    let most = 0;
+    for (let r = 0.4; r < distance; r += 0.2) {
+      const rise = height(x + r * Math.cos(a), y + r * Math.sin(a)) - z;
+      if (rise > 0) most = Math.max(most, (Math.atan2(rise + 0.1, r) * 180) / Math.PI);
+    }
+    return Math.min(most, 75);
   }
 
   // ---- shaders ----------------------------------------------------------------------------------------------------
@@ -116,9 +132,15 @@
     }`;
   const BODY_VERTEX = `
     attribute vec3 position, normal;
-    uniform mat4 camera; uniform mat3 rotation; uniform vec3 origin;
+    uniform mat4 camera; uniform mat3 rotation; uniform vec3 origin, eye; uniform float behind;
     varying vec3 direction;
-    void main() { direction = rotation * normal; gl_Position = camera * vec4(rotation * position + origin, 1.0); }`;
+    // Its depth is that of a point so many metres farther from the eye, its place on the screen its own.
+    void main() {
+      direction = rotation * normal;
+      vec3 place = rotation * position + origin;
+      vec4 here = camera * vec4(place, 1.0), far = camera * vec4(place + behind * normalize(place - eye), 1.0);
+      gl_Position = vec4(here.xy, behind > 0.0 ? far.z / far.w * here.w : here.z, here.w);
+    }`;
   const BODY_FRAGMENT = LIGHT + `
     uniform vec3 colour; varying vec3 direction;
     void main() { gl_FragColor = vec4(lit(colour, normalize(direction), 1.0), 1.0); }`;
@@ -220,7 +242,7 @@
   function build(holder) {
     const data = JSON.parse(holder.querySelector("script").textContent);
     const canvas = element(holder, "canvas", { tabIndex: 0 });
-    const gl = canvas.getContext("webgl", { antialias: true });
+    const gl = canvas.getContext("webgl", { antialias: true, stencil: true });
     if (!gl) {
       canvas.remove();
       element(holder, "div", { className: "note", textContent: "This browser shows no WebGL, so the motion cannot be replayed here." });
@@ -243,7 +265,14 @@
       clip.route = tube.position.length ? upload(gl, tube) : null;
     }
     const duration = Math.max(...clips.map((c) => (c.frames - 1) / c.fps));
-    const view = { azimuth: -60, elevation: 22, distance: 5, target: bodyPose(clips[0], bodies, 0, 0).position };
+    const view = { azimuth: -60, elevation: 22, lift: 0, distance: 5, target: bodyPose(clips[0], bodies, 0, 0).position };
+    const knees = ([x, y, z]) => [x, y, z - 0.3];
+    const clear = (point, azimuth) => clearElevation(clips[0].ground.height, knees(point), azimuth, view.distance);
+    const watched = Array.from({ length: 30 }, (_, k) => bodyPose(clips[0], bodies, 0, (k / 29) * duration).position);
+    const hidden = (azimuth) => watched.reduce((sum, point) => sum + Math.max(clear(point, azimuth) - view.elevation, 0), 0);
+    const sides = Array.from({ length: 24 }, (_, k) => view.azimuth + 15 * (k % 2 ? -(k + 1) / 2 : k / 2));  // the usual one first
+    const worth = sides.map(hidden);
+    view.azimuth = sides[worth.indexOf(Math.min(...worth))];
     const state = { time: 0, playing: false, speed: 1, follow: true, stale: true, before: 0 };
 
     // Controls
@@ -280,7 +309,8 @@
 
     // Orbit
     const axes = () => {
-      const a = (view.azimuth * Math.PI) / 180, e = (view.elevation * Math.PI) / 180;
+      const elevation = state.follow ? Math.max(view.elevation, view.lift) : view.elevation;
+      const a = (view.azimuth * Math.PI) / 180, e = (elevation * Math.PI) / 180;
       const back = [Math.cos(a) * Math.cos(e), Math.sin(a) * Math.cos(e), Math.sin(e)];
       const right = normalise(cross([0, 0, 1], back));
       return { back, right, up: cross(back, right) };
@@ -321,11 +351,14 @@
       const shown = clips.filter((c) => c.shown);
       const poses = shown.map((c) => data.bodies.map((_, b) => bodyPose(c, bodies, b, state.time)));
       if (state.follow && poses.length) view.target = view.target.map((x, k) => x + (poses[0][0].position[k] - x) * (state.playing ? 0.15 : 1));
+      // Over walls that would hide the body.
+      const above = clear(view.target, view.azimuth) + 4;
+      view.lift += (above - view.lift) * (state.playing ? 0.1 : 1);
       const camera = cameraMatrix();
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.enable(gl.DEPTH_TEST);
       gl.clearColor(0.914, 0.933, 0.953, 1);
-      gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+      gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
 
       gl.useProgram(groundProgram.handle);
       const starts = [], ends = [];
@@ -353,13 +386,15 @@
       const u = bodyProgram.uniforms;
       gl.uniformMatrix4fv(u.camera, false, camera.matrix);
       gl.uniform3fv(u.sun, SUN);
-      shown.forEach((clip, n) => {
-        if (clip.route) {
-          gl.uniformMatrix3fv(u.rotation, false, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
-          gl.uniform3fv(u.origin, [0, 0, 0]);
-          gl.uniform3fv(u.colour, PATH);
-          drawMesh(gl, bodyProgram, clip.route);
-        }
+      gl.uniform3fv(u.eye, camera.eye);
+      gl.uniform1f(u.behind, 0);
+      for (const clip of shown) if (clip.route) {
+        gl.uniformMatrix3fv(u.rotation, false, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
+        gl.uniform3fv(u.origin, [0, 0, 0]);
+        gl.uniform3fv(u.colour, PATH);
+        drawMesh(gl, bodyProgram, clip.route);
+      }
+      const figure = (clip, n) => {
         for (const shape of shapes) {
           const pose = poses[n][shape.body];
           const own = left[shape.body] ? clip.colour.map((x) => x + 0.22 * (1 - x)) : clip.colour;
@@ -368,7 +403,22 @@
           gl.uniform3fv(u.colour, own.map((x, k) => x + pose.contact * (CONTACT[k] - x)));
           drawMesh(gl, bodyProgram, shape.mesh);
         }
-      });
+      };
+      // Bodies that nearly coincide would show through each other in patches: over the first one the others are drawn only where
+      // they are clearly nearer, elsewhere as they are.
+      gl.enable(gl.STENCIL_TEST);
+      gl.stencilOp(gl.KEEP, gl.KEEP, gl.REPLACE);
+      gl.stencilFunc(gl.ALWAYS, 1, 255);
+      if (shown.length) figure(shown[0], 0);
+      gl.stencilOp(gl.KEEP, gl.KEEP, gl.KEEP);
+      for (const [test, behind] of [[gl.NOTEQUAL, 0], [gl.EQUAL, CLEARLY]]) {
+        gl.stencilFunc(test, 1, 255);
+        gl.uniform1f(u.behind, behind);
+        shown.slice(1).forEach((clip, n) => figure(clip, n + 1));
+      }
+      gl.disable(gl.STENCIL_TEST);
+      const { back } = axes();
+      holder.dataset.view = [Math.atan2(back[1], back[0]), Math.asin(back[2])].map((x) => Math.round((x * 180) / Math.PI)).join(" ");
       slider.value = state.time;
       clock.textContent = `${state.time.toFixed(2)} / ${duration.toFixed(2)} s`;
     }

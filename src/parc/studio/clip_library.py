@@ -30,8 +30,9 @@ class Listed:
 
     @property
     def line(self) -> str:
-        parts = [self.name, self.skill, "" if self.seconds is None else f"{self.seconds:.1f} s"]
-        return sendable(" · ".join(part for part in parts if part and (part != self.skill or part not in self.name)))
+        skill = "" if self.skill in self.name else self.skill
+        parts = [self.name, skill, "" if self.seconds is None else f"{self.seconds:.1f} s"]
+        return sendable(" · ".join(part for part in parts if part))
 
 
 class Library:

@@ -44,8 +44,18 @@ class MeshSampling:
     scale: float = 1.0
     """metres per unit of the file"""
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if not 0 < self.scale < float("inf"):
+            raise TerrainError(f"the scale of a mesh is {self.scale:g}, expected metres per unit of the file, more than 0")
+
 
 DEFAULT_MESH = MeshSampling()
+
+
+def is_mesh(path: Path) -> bool:
+    """By its extension."""
+    return path.suffix.lower() in MESH_SUFFIXES
 
 
 def read_mesh(path: Path | str, settings: MeshSampling = DEFAULT_MESH) -> Terrain:

@@ -23,6 +23,7 @@ from parc.plan.crossing.reflex_recording import ReflexRecording, record_crossing
 from parc.plan.least_effort_route import SMALL_MAP, RouteSettings, plan_route
 from parc.plan.offline_traverse import Models
 from parc.plan.reflex import Reflex
+from parc.run.on_progress import OnProgress
 from parc.terrain.terrain import Terrain
 
 EDGE = 2
@@ -145,8 +146,9 @@ def cross_together(
     seed: int = 0,
     threads: int = 0,
     graphs: bool = True,
+    on_progress: OnProgress | None = None,
 ) -> CrowdRun:
-    """All characters go their ways; `threads` (0: all cores) are the CPU engine's."""
+    """All characters go their ways; `threads` (0: all cores) are the CPU engine's. `on_progress` counts simulated seconds."""
     random = torch.Generator(models.generator.device).manual_seed(seed)
     case = range(len(paths))
     reflex = Reflex(
@@ -154,5 +156,11 @@ def cross_together(
     )
     reflex.begin()
     # graphs are recorded in the first steps, one of each kind in the time from one plan to the next
-    recording = record_crossings(reflex, warm=settings.reflex.every)
+    longest = int(reflex.crossings.limits.max()) / reflex.fps
+
+    def tell(step: int) -> None:
+        if on_progress is not None:
+            on_progress(step / reflex.fps, longest, f"{len(paths)} characters, {longest:.0f} s at most")
+
+    recording = record_crossings(reflex, before_step=tell, warm=settings.reflex.every)
     return CrowdRun(terrain, list(paths), recording, reflex.fps)
