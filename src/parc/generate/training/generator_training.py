@@ -170,9 +170,12 @@ def make_trainer(
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window, settings.generator.pace)
 
     # a new trainer, or the used one from its beginning
+    trainer: GeneratorTrainer
     if lesson is not None:
-        how = (windows, step, group, settings.seed, settings.graph, settings.compile)
-        trainer: GeneratorTrainer = StudentTrainer(generator, *lesson, *how)
+        teacher, student = lesson
+        trainer = StudentTrainer(
+            generator, teacher, student, windows, step, group, settings.seed, settings.graph, settings.compile
+        )
     elif used is None:
         trainer = GeneratorTrainer(generator, windows, step, group, settings.seed, settings.graph, settings.compile)
     else:
