@@ -88,7 +88,8 @@ def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
     scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
     scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]
     ups: tuple[tuple[Side, float], ...] = (("right", 1.0), ("left", 1.4))
-    scripts += [get_up(f"get_up_{side}_{tempo:g}", GetUp(side, tempo)) for side, tempo in ups]
+    scripts += [get_up(f"get_up_{side}_{tempo:g}", GetUp("front", side, tempo)) for side, tempo in ups]
+    scripts += [get_up(f"get_up_seat_{tempo:g}", GetUp("seat", tempo=tempo)) for tempo in (1.0, 1.3)]
     _check(skills)
     return [s for s in scripts if s.skill in skills]
 

@@ -1,16 +1,20 @@
-"""From lying on the front to standing: the hands press the trunk up, a foot is put beside them, the body rises over it.
+"""From the ground to standing.
 
-lie      just over the ground on hands and toes, as at the bottom of a press-up
-press    the arms are straight, the trunk slopes up from the toes
-under    the leading foot is put flat behind the hands, the hips are high
-rise     the hands leave, the weight goes over that foot
-stand    the other foot is put beside it
+From the front:                                              From the seat:
 
-Hands and feet carry it throughout, so that its forces can be fitted; the trunk that lies carries nothing, though it is only
-a few centimetres from the ground. Lying on the back is not made: rolling over needs contacts that a script does not have.
+lie      just over the ground on hands and toes, as at       sit      leaning back on the hands, heels near
+         the bottom of a press-up
+press    the arms are straight, the trunk slopes up
+under    the leading foot is put flat behind the hands       rock     hands push, the trunk swings forward
+rise     the hands leave, the weight goes over that foot     squat    the hands leave, the weight is over the feet
+stand    the other foot is put beside it                     stand
+
+Hands and feet carry it throughout, so that its forces can be fitted; trunk and seat carry nothing, though they are only a few
+centimetres from the ground. Lying flat on the back is not made: rolling over needs contacts that a script does not have.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from parc.author import skill_terrain
 from parc.author.skill_script import SIGN, Grip, Key, Script, Step, Via
@@ -24,20 +28,25 @@ HANDS = 0.40
 """m, of the palms before it"""
 _LYING = 0.125
 """m, height of the pelvis of a body that lies"""
+_HEELS = 0.30
+"""m, of the ankles before a pelvis that sits"""
+_SITTING = 0.12
+"""m, its height"""
 
 
 @dataclass(frozen=True)
 class GetUp:
     """One way up."""
 
+    style: Literal["front", "seat"] = "front"
     side: Side = "right"
-    """whose foot is put under the body first"""
+    """whose foot is put under the body first, from the front"""
     tempo: float = 1.0
     """1: standing after 3 s; more: slower"""
     hands: float = 0.29
     """m of each palm beside the middle"""
     foot: float = 0.20
-    """m of the first foot before the place of the lying pelvis"""
+    """m of the first foot before the place of the lying pelvis, from the front"""
     lies: float = 0.3
     """s of lying"""
 
@@ -51,6 +60,10 @@ class GetUp:
 
 def get_up(name: str, make: GetUp = GetUp()) -> Script:
     """Of skill `get_up`."""
+    return _from_seat(name, make) if make.style == "seat" else _from_front(name, make)
+
+
+def _from_front(name: str, make: GetUp) -> Script:
     lead, trail, tempo = make.side, other(make.side), make.tempo
     press = make.lies + 0.70 * tempo
     leaves = press + 0.05 * tempo
@@ -96,3 +109,27 @@ def get_up(name: str, make: GetUp = GetUp()) -> Script:
     terrain = skill_terrain.flat(1.8, 1.8)
     parameters = {"tempo": tempo, "hands": make.hands, "foot": foot, "lies": make.lies}
     return Script(name, "get_up", terrain, end, steps, grips, keys, vias, parameters=parameters)
+
+
+def _from_seat(name: str, make: GetUp) -> Script:
+    tempo = make.tempo
+    rock = make.lies + 0.50 * tempo
+    release = rock + 0.22 * tempo
+    squat = release + 0.25 * tempo
+    stands = squat + 0.90 * tempo
+    end = stands + 0.8
+    steps = [Step(side, 0.0, end, (_HEELS, SIGN[side] * 0.13, 0.0), SIGN[side] * 0.15, flat=0.0) for side in SIDES]
+    grips = [Grip(side, 0.0, release, (-0.26, SIGN[side] * make.hands, 0.0), elbow=(-0.9, 0.4, 0.3)) for side in SIDES]
+    keys = [
+        Key(0.0, 0.0, 0.0, _SITTING, -0.85, -0.70, 0.0),
+        Key(make.lies, 0.0, 0.0, _SITTING, -0.85, -0.70, 0.0),
+        Key(rock, 0.03, 0.0, 0.17, -0.45, -0.15),
+        Key(release, 0.09, 0.0, 0.22, 0.10, 0.50),
+        Key(squat, 0.16, 0.0, 0.30, 0.60, 0.95),
+        Key(0.5 * (squat + stands), 0.22, 0.0, 0.58, 0.50, 0.70),
+        Key(stands, _HEELS + 0.03, 0.0, STANDING, 0.03, 0.06, 0.0),
+        Key(end, _HEELS + 0.03, 0.0, STANDING, 0.0, 0.03, 0.0),
+    ]
+    vias = [Via(f"{side}_hand", squat, (0.55, SIGN[side] * 0.22, 0.55)) for side in SIDES]
+    parameters = {"tempo": tempo, "hands": make.hands, "lies": make.lies}
+    return Script(name, "get_up", skill_terrain.flat(1.8, 1.8), end, steps, grips, keys, vias, parameters=parameters)
