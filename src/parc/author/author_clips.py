@@ -199,7 +199,15 @@ def _random_run_jump(name: str, draw: Draw) -> Script:
 
 
 def _random_get_up(name: str, draw: Draw) -> Script:
-    drawn = _drawn(draw, side=_side, tempo=(0.9, 1.5), hands=(0.25, 0.34), foot=(0.14, 0.24), lies=(0.15, 0.6))
+    drawn = _drawn(
+        draw,
+        style=_one_of("front", "seat"),
+        side=_side,
+        tempo=(0.9, 1.5),
+        hands=(0.25, 0.34),
+        foot=(0.14, 0.24),
+        lies=(0.15, 0.6),
+    )
     return get_up(f"{name}_get_up", GetUp(**drawn))
 
 

@@ -114,8 +114,8 @@ def _from_front(name: str, make: GetUp) -> Script:
 def _from_seat(name: str, make: GetUp) -> Script:
     tempo = make.tempo
     rock = make.lies + 0.50 * tempo
-    release = rock + 0.22 * tempo
-    squat = release + 0.25 * tempo
+    release = rock + 0.26 * tempo
+    squat = release + 0.32 * tempo
     stands = squat + 0.90 * tempo
     end = stands + 0.8
     steps = [Step(side, 0.0, end, (_HEELS, SIGN[side] * 0.13, 0.0), SIGN[side] * 0.15, flat=0.0) for side in SIDES]
