@@ -2,7 +2,7 @@
 
     python recipes/reflex_training.py out/reflex                            # all of RUNS, 8 minutes each, 3 at a time
     python recipes/reflex_training.py out/reflex --only base no_clips       # some of them
-    python recipes/reflex_training.py out/reflex --only base --generators out/student/generator.safetensors     # one more: `student`
+    python recipes/reflex_training.py out/reflex --only base --generators out/student/generator.safetensors  # and `student`
     python recipes/reflex_training.py out/reflex --table                    # only the table, also while they run
 
 Each run is `parc train-reflex` in a folder of its own; a run that was stopped goes on when the script is started again. Runs

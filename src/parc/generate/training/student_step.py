@@ -22,7 +22,7 @@ from parc.errors import SettingsError
 from parc.generate.data.training_windows import Drawn, WindowBatch, WindowSampler
 from parc.generate.model.blended_denoising import Blend
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
-from parc.generate.model.noise_schedule import FlowSchedule, advance
+from parc.generate.model.noise_schedule import FlowSchedule, advance, spaced
 from parc.generate.training.training_step import GeneratorTrainer, Noised, StepSettings
 from parc.motion.frame_state import FrameState
 from parc.run.distributed import Group
@@ -76,8 +76,8 @@ class StudentTrainer(GeneratorTrainer):
         # rows with the past, and the last ones without: there is nothing to blend for these
         seen = batch - round(settings.past_dropout * batch)
         self._answers = (
-            (slice(0, seen), blend.coefficients(steps, device), blend.mixed(steps)),
-            (slice(seen, batch), torch.ones(steps, device=device), (False,) * steps),
+            (slice(0, seen), spaced(blend.coefficients(steps, device)), blend.mixed(steps)),
+            (slice(seen, batch), spaced(torch.ones(steps, device=device)), (False,) * steps),
         )
         self._plan = generator.sampler_plan()
         # estimates are listed from the last step to the first, and judged at the level that each step leads to
