@@ -6,8 +6,8 @@ from parc.author.skill_script import Grip, Key, Script, Step, Via
 from parc.author.skills.climb import Climb, climb
 from parc.author.skills.descend import Descend, descend
 from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
-from parc.author.skills.get_up import GetUp, get_up
 from parc.author.skills.run_jump import RunJump, run_jump
+from parc.author.skills.stand_up import GetUp, get_up
 from parc.author.skills.vault import Vault, vault
 from parc.author.solve_motions import Solve, SolveSettings
 from parc.quality.limit_profiles import AuthoredLimits

@@ -17,8 +17,8 @@ from parc.author.skill_script import Script
 from parc.author.skills.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, Climb, climb
 from parc.author.skills.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
-from parc.author.skills.get_up import GetUp, get_up
 from parc.author.skills.run_jump import RunJump, run_jump
+from parc.author.skills.stand_up import GetUp, get_up
 from parc.author.skills.vault import Style, Vault, vault
 from parc.author.solve_motions import Solve, SolveSettings
 from parc.character.character import Character
