@@ -76,6 +76,8 @@ class BenchGenerator(Command):
     """of measurement for each number"""
     compile: bool = False
     """fuse the work with torch.compile first"""
+    student: int = 0
+    """windows of a student of so many steps; 0: of the usual generator. Training is the usual one's"""
 
     def run(self) -> dict[str, Any]:
         """Measure."""
@@ -85,7 +87,8 @@ class BenchGenerator(Command):
         _check_positive(self.seconds, "seconds")
         for size in (*self.batches, *([self.train_batch] if self.train_batch else [])):
             _check_positive(size, "motions or windows at once")
-        return bench_generator(self.torch_device, self.seed, batches, train_batch, self.seconds, self.compile, _tell)
+        how = (self.seconds, self.compile, self.student, _tell)
+        return bench_generator(self.torch_device, self.seed, batches, train_batch, *how)
 
 
 def _tell(name: str, row: dict[str, Any]) -> None:

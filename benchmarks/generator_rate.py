@@ -17,6 +17,7 @@ from parc.generate.data.training_windows import WindowSampler, WindowSettings
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PREFIX_TOKENS, PrefixSettings
 from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
+from parc.generate.training.student_step import StudentSettings
 from parc.generate.training.training_step import GeneratorTrainer, StepSettings
 from parc.path.path_batch import PathBatch
 from parc.path.terrain_path import TerrainPath
@@ -34,25 +35,28 @@ def bench_generator(
     train_batch: int | None = None,
     seconds: float = 2.0,
     compiled: bool = False,
+    student: int = 0,
     tell: Callable[[str, dict], object] = lambda name, row: None,
 ) -> dict:
     """Median ms of a window and frames a second by batch size, windows a second in training (plain, and with own rollouts).
 
     `seconds` of measurement each; `compiled` fuses the whole window, and in training the network, with torch.compile first,
-    which takes minutes: `tell` is given each row as soon as it is measured.
+    which takes minutes: `tell` is given each row as soon as it is measured. `student`: windows of a student of so many steps;
+    0: of the usual generator.
     """
     target = setup(device).device
     is_gpu = target.type == "cuda"
-    settings = GeneratorSettings()
+    settings = StudentSettings(student).generator(GeneratorSettings()) if student else GeneratorSettings()
     torch.manual_seed(seed)
     generator = Generator(humanoid(), settings).to(target).in_precision(torch.bfloat16 if is_gpu else torch.float32)
     result: dict = {
         "seed": seed,
         "device": device,
         "compiled": compiled,
+        "student": student,
         "parameters": sum(p.numel() for p in generator.parameters()),
     }
-    mixed = RolloutSettings().blend.mixed(len(generator.schedule.plan(target)))
+    mixed = generator.blend_of(RolloutSettings().blend).mixed(len(generator.sampler_plan()))
     network = settings.network
     assert isinstance(network, PrefixSettings)
     for batch in batches or ((1, 32, 2048) if is_gpu else (1, 32)):

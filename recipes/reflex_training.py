@@ -2,6 +2,7 @@
 
     python recipes/reflex_training.py out/reflex                            # all of RUNS, 8 minutes each, 3 at a time
     python recipes/reflex_training.py out/reflex --only base no_clips       # some of them
+    python recipes/reflex_training.py out/reflex --only base --generators out/student/generator.safetensors  # and `student`
     python recipes/reflex_training.py out/reflex --table                    # only the table, also while they run
 
 Each run is `parc train-reflex` in a folder of its own; a run that was stopped goes on when the script is started again. Runs
@@ -27,6 +28,7 @@ RUNS: dict[str, list[str]] = {
     "k_9": ["--every", "9"],
     "k_15": ["--every", "15"],
     "critic_of_4": ["--loop.candidates", "4"],
+    "paced": ["--generator", "paced"],
     "no_hard_starts": ["--starts.hard", "0"],
     "clip_4": ["--ppo.advantage-clip", "4"],
     "fast_critic": ["--ppo.critic-rate", "3e-4"],
@@ -89,6 +91,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="+", choices=list(RUNS), default=list(RUNS))
+    parser.add_argument("--generators", type=Path, nargs="*", default=[], help="a run for each, by the name of its folder")
     parser.add_argument("--iterations", type=int, default=1200)
     parser.add_argument("--worlds", type=int, default=4096)
     parser.add_argument("--together", type=int, default=3)
@@ -97,6 +100,8 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="only the table")
     parser.add_argument("--more", nargs=argparse.REMAINDER, default=[], help="options for every run, last on the line")
     options = parser.parse_args()
+    RUNS.update({file.parent.name: ["--generator", str(file)] for file in options.generators})
+    options.only = [*options.only, *(file.parent.name for file in options.generators)]
     failed = 0 if options.table else run_all(options.out, options.only, options)
     text = table(options.out, options.only)
     print(text)

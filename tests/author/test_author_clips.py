@@ -14,6 +14,7 @@ from parc.author import (
     Authored,
     Climb,
     ForwardJump,
+    GetUp,
     MakeSettings,
     SolveSettings,
     Vault,
@@ -21,6 +22,7 @@ from parc.author import (
     climb,
     fixed_scripts,
     forward_jump,
+    get_up,
     random_scripts,
     vault,
 )
@@ -43,6 +45,7 @@ def made() -> dict[str, Authored]:
     high = climb("high", Climb(2.05, stand=0.4, approach=0.4, turn=math.radians(60)))
     box = forward_jump("box", ForwardJump(-0.5, "jump", 1.0, approach=1.0))
     scripts = [climb("climb", Climb(1.2)), high, stand, vault("vault", Vault(0.95)), leap, box]
+    scripts += [get_up("front", GetUp("front", "left")), get_up("seat", GetUp("seat"))]
     return {a.clip.name: a for a in author(scripts, humanoid(), seed=5)}
 
 
@@ -98,6 +101,30 @@ def test_a_climb_may_begin_standing_turned_aside_before_the_wall(made: dict[str,
     assert math.degrees(math.atan2(facing[1], facing[0])) == pytest.approx(40, abs=8)
     assert float(ankles[..., 0].amin()) < -0.36
     assert float(motion.root_pos[-10:, 2].min()) > 1.6 + 0.75
+
+
+@pytest.mark.parametrize("name", ["front", "seat"])
+def test_a_get_up_begins_down_on_hands_and_feet_and_ends_standing_still(made: dict[str, Authored], name: str) -> None:
+    clip, body = made[name].clip, Anatomy.of(humanoid()).body
+    motion = clip.motion
+    assert float(motion.root_pos[:6, 2].max()) < 0.16, "a seat or a belly no more than a few centimetres over the ground"
+    hands, feet = ([body[f"{side}_{part}"] for side in ("left", "right")] for part in ("wrist", "ankle"))
+    assert bool((motion.contacts[:6, hands + feet] > 0.5).all())
+    up = rotation.rotate(motion.root_rot, torch.tensor([0.0, 0.0, 1.0]).expand(len(motion), 3))
+    first, last = up[0], up[-20:]
+    assert float(first[2]) < 0.75 and (float(first[0]) > 0) == (name == "front")
+    assert float(last[:, 2].min()) > 0.97 and float(motion.root_pos[-10:, 2].min()) > 0.8
+    assert bool((motion.contacts[-15:, feet] > 0.5).all()) and float(motion.contacts[-15:, hands].max()) == 0
+    assert 30 * float(motion.root_pos[-10:].diff(dim=0).norm(dim=-1).max()) < 0.3
+
+
+def test_getting_up_is_made_when_asked_for_alone() -> None:
+    assert "get_up" not in {s.skill for s in (*fixed_scripts(), *random_scripts(30, 1))}
+    scripts = random_scripts(12, 0, ["get_up"])
+    assert {s.skill for s in (*scripts, *fixed_scripts(["get_up"]))} == {"get_up"}
+    assert {"foot" in s.parameters for s in scripts} == {True, False}, "from the front and from the seat"
+    with pytest.raises(SettingsError, match="getting up at tempo 3"):
+        GetUp(tempo=3)
 
 
 @pytest.mark.parametrize("stand", [0.1, 1.5])

@@ -7,12 +7,13 @@ from parc.author.skills.climb import Climb, climb
 from parc.author.skills.descend import Descend, descend
 from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
 from parc.author.skills.run_jump import RunJump, run_jump
+from parc.author.skills.stand_up import GetUp, get_up
 from parc.author.skills.vault import Vault, vault
 from parc.author.solve_motions import Solve, SolveSettings
 from parc.quality.limit_profiles import AuthoredLimits
 
 __all__ = [
-    "SKILLS", "Authored", "AuthoredLimits", "Climb", "Descend", "Draft", "ForwardJump", "Grip",
+    "SKILLS", "Authored", "AuthoredLimits", "Climb", "Descend", "Draft", "ForwardJump", "GetUp", "Grip",
     "JumpStyle", "Key", "MakeSettings", "RunJump", "Script", "Solve", "SolveSettings", "Step", "Vault", "Via", "author",
-    "climb", "descend", "draft", "fixed_scripts", "forward_jump", "random_scripts", "run_jump", "vault",
+    "climb", "descend", "draft", "fixed_scripts", "forward_jump", "get_up", "random_scripts", "run_jump", "vault",
 ]  # fmt: skip

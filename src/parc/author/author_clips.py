@@ -18,6 +18,7 @@ from parc.author.skills.climb import FARTHEST, NEAREST, RUN_UP, STANDING_REACH, 
 from parc.author.skills.descend import LANDING, LONGEST_HANG, Descend, descend
 from parc.author.skills.forward_jump import ForwardJump, JumpStyle, forward_jump
 from parc.author.skills.run_jump import RunJump, run_jump
+from parc.author.skills.stand_up import GetUp, get_up
 from parc.author.skills.vault import Style, Vault, vault
 from parc.author.solve_motions import Solve, SolveSettings
 from parc.character.character import Character
@@ -34,8 +35,8 @@ SKILLS = (
     "climb", "climb_down", "hang_drop", "step_down", "jump_down", "jump_up", "gap_jump", "vault", "run_jump_climb",
 )  # fmt: skip
 """made by default"""
-HARD = ("leap_climb", "run_up_climb")
-"""made when asked for: climbs higher than `HIGHEST`, from both feet and from one"""
+HARD = ("leap_climb", "run_up_climb", "get_up")
+"""made when asked for: climbs higher than `HIGHEST`, from both feet and from one; standing up from the ground"""
 HIGHEST = 1.85
 """m, of climbs by default"""
 
@@ -86,6 +87,9 @@ def fixed_scripts(skills: Sequence[str] = SKILLS) -> list[Script]:
     scripts += [vault(f"vault_step_{h:g}", Vault(h, "step")) for h in (0.8, 0.95, 1.1)]
     scripts += [vault(f"vault_kong_{h:g}", Vault(h, "kong", 2.8)) for h in (0.8, 0.95, 1.1)]
     scripts += [run_jump(f"run_jump_climb_{h:g}", RunJump(h, gap)) for h, gap in ((1.0, 2), (1.4, 0), (1.8, 1))]
+    ups: tuple[tuple[Side, float], ...] = (("right", 1.0), ("left", 1.4))
+    scripts += [get_up(f"get_up_{side}_{tempo:g}", GetUp("front", side, tempo)) for side, tempo in ups]
+    scripts += [get_up(f"get_up_seat_{tempo:g}", GetUp("seat", tempo=tempo)) for tempo in (1.0, 1.3)]
     _check(skills)
     return [s for s in scripts if s.skill in skills]
 
@@ -194,6 +198,19 @@ def _random_run_jump(name: str, draw: Draw) -> Script:
     return run_jump(f"{name}_run_jump_climb", RunJump(height, gap, **drawn))
 
 
+def _random_get_up(name: str, draw: Draw) -> Script:
+    drawn = _drawn(
+        draw,
+        style=_one_of("front", "seat"),
+        side=_side,
+        tempo=(0.9, 1.5),
+        hands=(0.25, 0.34),
+        foot=(0.14, 0.24),
+        lies=(0.15, 0.6),
+    )
+    return get_up(f"{name}_get_up", GetUp(**drawn))
+
+
 _RANDOM: dict[str, Callable[[str, Draw], Script]] = {
     "climb": _random_climb,
     "leap_climb": partial(_random_climb, low=1.7, high=2.1),
@@ -206,6 +223,7 @@ _RANDOM: dict[str, Callable[[str, Draw], Script]] = {
     "gap_jump": _random_gap_jump,
     "vault": _random_vault,
     "run_jump_climb": _random_run_jump,
+    "get_up": _random_get_up,
 }
 
 

@@ -21,6 +21,11 @@ def pit(height: float, before: float, behind: float, aside: float, side: float) 
     return Terrain(torch.where(around, torch.tensor(height), terrain.heights), terrain.min_point)
 
 
+def flat(before: float, behind: float, side: float = 2.2) -> Terrain:
+    """A floor at 0."""
+    return _profile(before, behind, side, lambda x: 0.0)
+
+
 def wall(height: float, thickness: int, before: float, behind: float, side: float = 2.2) -> Terrain:
     """A wall `thickness` cells deep from x = 0 on."""
     return _profile(before, behind, side, lambda x: height if 0 < x < thickness * CELL else 0.0)

@@ -25,7 +25,8 @@ class Author(Command):
     """data set folder, new or to be added to"""
     skill: tuple[str, ...] = ()
     """of climb, climb_down, hang_drop, step_down, jump_down, jump_up, gap_jump, vault, run_jump_climb; by default all of these in
-    turn. And of leap_climb and run_up_climb: ledges of 1.7 to 2.1 m, from both feet and from one"""
+    turn. And of leap_climb and run_up_climb: ledges of 1.7 to 2.1 m, from both feet and from one. And of get_up: from the front
+    and from the seat to standing, on level ground"""
     count: int = 20
     """clips to make"""
     fixed: bool = False

@@ -34,6 +34,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "train-generator": (
         "parc train-generator mydata -o out/generator --seconds 3600 --compile",
         "parc train-generator mydata -o out/paper --preset paper --step.batch 32",
+        "parc train-generator mydata -o out/student --student-of out/generator/generator.safetensors --student.steps 2",
     ),
     "train-tracker": (
         "parc train-tracker mydata -o out/tracker --seconds 1100",

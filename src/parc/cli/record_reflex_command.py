@@ -25,7 +25,8 @@ class RecordReflex(Command):
     tracker: Path | None = None
     """trained actor (.safetensors); the one in the box if not given"""
     generator: Path | None = None
-    """trained generator (.safetensors); the one in the box if not given"""
+    """trained generator (.safetensors), or `paced`: the one in the box that can be asked for a pace; the usual one in the box if
+    not given"""
     visits: int = 40
     """times that states are tried out"""
     states: int = 0
@@ -46,7 +47,7 @@ class RecordReflex(Command):
         from parc.dataset.dataset_store import INDEX
         from parc.errors import DatasetError, SettingsError
         from parc.generate.model.motion_generator import Generator
-        from parc.models import shipped_generator, shipped_tracker
+        from parc.models import generator_file, shipped_tracker
         from parc.physics.choose_engine import make_world
         from parc.reflex.distil_futures import FutureTrials, distil
         from parc.reflex.reflex_env import ReflexEnv
@@ -58,7 +59,7 @@ class RecordReflex(Command):
         use_threads(self.threads)
         character, device = humanoid(), self.torch_device
         on_cpu, name = device == "cpu", f"reflex{self.seed}"
-        generator = Generator.load(self.generator or shipped_generator(), character, device)
+        generator = Generator.load(generator_file(self.generator, self.settings.loop.rollout.pace), character, device)
         if not on_cpu:
             generator = generator.in_precision(torch.bfloat16)
         tracker = load_actor(self.tracker or shipped_tracker(), character, device)

@@ -13,6 +13,7 @@ from parc.dataset import Dataset
 from parc.dataset.clip_reading import read_clips
 from parc.generate.model.motion_generator import Generator
 from parc.generate.training.generator_training import GENERATOR_FILE, TrainSettings, train_generator
+from parc.generate.training.student_step import StudentSettings
 from parc.loop.stage_presets import StagePreset, stage_preset
 from parc.run.choose_device import choose_device
 
@@ -31,6 +32,10 @@ class TrainGenerator(Command):
     others: as that preset of `parc loop`"""
     init: Path | None = None
     """generator file to start from"""
+    student_of: Path | None = None
+    """teacher (a generator file): train a student of it, of few sampler steps in one branch, which is made of what the teacher is
+    and starts from its weights"""
+    student: StudentSettings = field(default_factory=StudentSettings)
     resume: bool = True
     """continue a checkpoint found in OUT"""
     seed: tyro.conf.Suppress[int] = 0
@@ -48,7 +53,10 @@ class TrainGenerator(Command):
         check_no_practice(self.out)
         character = humanoid()
         clips = read_clips(self.clips, character)
-        train_generator(self.train, clips, self.out, character, self.torch_device, self.resume, self.init)
+        train_generator(
+            self.train, clips, self.out, character, self.torch_device, self.resume, self.init,
+            teacher=self.student_of, student=self.student,
+        )  # fmt: skip
         return {"generator": str(self.out / GENERATOR_FILE)}
 
 

@@ -14,7 +14,7 @@ from parc.cli.base_command import Command
 from parc.dataset.clip_reading import read_clips
 from parc.errors import DatasetError
 from parc.generate.model.motion_generator import Generator
-from parc.models import shipped_generator, shipped_motions, shipped_tracker
+from parc.models import generator_file, shipped_motions, shipped_tracker
 from parc.reflex.reflex_settings import ReflexTrainingSettings
 from parc.reflex.reflex_training import train_reflex
 from parc.run.choose_device import choose_device, use_threads
@@ -36,7 +36,8 @@ class TrainReflex(Command):
     tracker: Annotated[Path | None, tyro.conf.Positional] = None
     """trained actor (.safetensors) to begin with, its critic beside it; that in the box if not given"""
     generator: Path | None = None
-    """trained generator (.safetensors), which stays as it is; the one in the box if not given"""
+    """trained generator (.safetensors), which stays as it is, or `paced`: the one in the box that can be asked for a pace; the
+    usual one in the box if not given"""
     clips: Path | None = None
     """data set, folder of motion files, or one motion file, which are not to be forgotten; the motions in the box if not given"""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
@@ -65,7 +66,7 @@ class TrainReflex(Command):
         clips = self.clips or shipped_motions()
         if clips is None:
             raise DatasetError("this installation has no motions in the box; name a data set with --clips")
-        generator = Generator.load(self.generator or shipped_generator(), character, device)
+        generator = Generator.load(generator_file(self.generator, self.settings.loop.rollout.pace), character, device)
         if device != "cpu":
             generator = generator.in_precision(torch.bfloat16)
         tracker = self.tracker or shipped_tracker()

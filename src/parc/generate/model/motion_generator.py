@@ -48,6 +48,8 @@ class GeneratorSettings:
     grid: HeightmapGrid = field(default_factory=HeightmapGrid)
     pace: bool = False
     """it can be asked for a speed, m/s in the plane; files of before cannot"""
+    one_branch: bool = False
+    """it is a student, which learnt what its teacher blends: every step sees the past, if there is one"""
 
     @property
     def target_width(self) -> int:
@@ -118,6 +120,17 @@ class Generator(nn.Module):
             raise SettingsError(f"a pace of {pace:g} m/s is asked for, but this generator was trained without one: leave it out")
         return pace
 
+    def blend_of(self, blend: Blend) -> Blend:
+        """How its branches are blended where `blend` is asked for: a student has but one."""
+        return Blend.constant(0.0) if self.settings.one_branch else blend
+
+    def sampler_plan(self, steps: int | None = None) -> SamplerPlan:
+        """How it samples; `steps` for a flow schedule that was not made for a certain number, None: as trained."""
+        schedule = self.schedule
+        if steps is not None and isinstance(schedule, FlowSchedule) and not self.settings.one_branch:
+            schedule = FlowSchedule(steps)
+        return schedule.plan(self.device)
+
     def noise_shape(self, batch: int) -> tuple[int, int, int]:
         """Of the noise that windows of a batch start from."""
         return batch, self.settings.future, self.layout.width
@@ -141,6 +154,7 @@ class Generator(nn.Module):
             past = self.mean.expand(heightmap.shape[0], PAST_FRAMES, -1)
             coefficients, mixed = torch.ones(len(plan), device=heightmap.device), (False,) * len(plan)
         else:
+            blend = self.blend_of(blend)
             coefficients, mixed = blend.coefficients(len(plan), heightmap.device), blend.mixed(len(plan))
             if blend.uneven:
                 coefficients = blend.row_coefficients(coefficients, heightmap, target[:, :2], self.settings.grid)

@@ -23,7 +23,7 @@ from parc.generate.data.frame_table import FPS
 from parc.generate.model.blended_denoising import PAPER_BLEND, Blend
 from parc.generate.model.canonical_frame import CanonicalFrame
 from parc.generate.model.motion_generator import Generator
-from parc.generate.model.noise_schedule import FlowSchedule, spaced
+from parc.generate.model.noise_schedule import spaced
 from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.generate.model.wanted_pace import check_speed
 from parc.generate.repair.repair_settings import RepairSettings
@@ -49,7 +49,7 @@ class RolloutSettings:
 
     blend: Blend = field(default_factory=Blend)
     steps: int | None = None
-    """sampler steps of a flow schedule; None: as trained"""
+    """sampler steps of a flow schedule; None: as trained, and so for a student"""
     keep: int = 7
     """frames of a window that are kept"""
     choices: int = 1
@@ -144,7 +144,7 @@ class PathRunner:
         # how a window is sampled and what is done to it
         self._window = self._make_window()
         self._embeddings = generator.level_embeddings(self._window.plan)
-        self._blend = settings.blend.coefficients(len(self._window.plan), device)
+        self._blend = generator.blend_of(settings.blend).coefficients(len(self._window.plan), device)
         self._make_buffers(device)
         self.pace = torch.empty(self.batch, device=device)
         """[B] m/s asked for where no path says otherwise, NaN: none"""
@@ -161,14 +161,11 @@ class PathRunner:
 
     def _make_window(self) -> WindowStep:
         generator, settings = self.generator, self.settings
-        schedule = generator.schedule
-        if settings.steps is not None and isinstance(schedule, FlowSchedule):
-            schedule = FlowSchedule(settings.steps)
-        plan = schedule.plan(generator.device)
+        plan = generator.sampler_plan(settings.steps)
         return WindowStep(
             generator,
             plan,
-            settings.blend,
+            generator.blend_of(settings.blend),
             settings.keep,
             goal=lambda progress: self.paths.target(progress, settings.lookahead),
             repairs=RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None,

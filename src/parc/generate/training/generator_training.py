@@ -34,6 +34,7 @@ from parc.generate.data.gait_odds import GaitOdds
 from parc.generate.data.training_windows import WindowSampler, WindowSettings
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PAST_FRAMES
+from parc.generate.training.student_step import StudentSettings, StudentTrainer
 from parc.generate.training.training_step import GeneratorTrainer, StepSettings
 from parc.run import distributed
 from parc.run.checkpoint import load_to_resume, save_checkpoint
@@ -112,12 +113,23 @@ def train_generator(
     resume: bool = True,
     init: Generator | Path | str | None = None,
     stop_after: int | None = None,
+    teacher: Generator | Path | str | None = None,
+    student: StudentSettings = StudentSettings(),
 ) -> Generator:
     """Train on clips and return the averaged generator; `init` starts from other weights (see above).
 
-    `stop_after` ends the call early after that many steps, as a kill after a checkpoint would.
+    With a `teacher` a student of it is trained, which starts from the teacher's weights and is made of what the teacher is,
+    whatever `settings.generator` says. `stop_after` ends the call early after that many steps, as a kill after a checkpoint
+    would.
     """
-    trainer = make_trainer(settings, clips, character or humanoid(), device, init)
+    character = character or humanoid()
+    if teacher is None:
+        trainer = make_trainer(settings, clips, character, device, init)
+    else:
+        teacher = teacher if isinstance(teacher, Generator) else Generator.load(teacher, character)
+        made_of = student.generator(teacher.settings)
+        settings = replace(settings, generator=made_of, window=replace(settings.window, future=made_of.future))
+        trainer = make_trainer(settings, clips, character, device, init or teacher, lesson=(teacher, student))
     return run_training(trainer, settings, Path(out), resume, stop_after)
 
 
@@ -128,8 +140,12 @@ def make_trainer(
     device: torch.device | str = "cpu",
     init: Generator | Path | str | None = None,
     used: GeneratorTrainer | None = None,
+    lesson: tuple[Generator, StudentSettings] | None = None,
 ) -> GeneratorTrainer:
-    """A trainer at its first step; one that was `used` for a training like this is used again, with its compiled code."""
+    """A trainer at its first step; one that was `used` for a training like this is used again, with its compiled code.
+
+    `lesson`: the teacher of a student, and what the student is to do.
+    """
     group = used.group if used is not None else distributed.setup(device)
     device = group.device
 
@@ -154,7 +170,13 @@ def make_trainer(
     windows = WindowSampler(table, generator.layout, settings.generator.grid, settings.window, settings.generator.pace)
 
     # a new trainer, or the used one from its beginning
-    if used is None:
+    trainer: GeneratorTrainer
+    if lesson is not None:
+        teacher, student = lesson
+        trainer = StudentTrainer(
+            generator, teacher, student, windows, step, group, settings.seed, settings.graph, settings.compile
+        )
+    elif used is None:
         trainer = GeneratorTrainer(generator, windows, step, group, settings.seed, settings.graph, settings.compile)
     else:
         trainer = used
@@ -258,7 +280,7 @@ def _save(trainer: GeneratorTrainer, out: Path, settings: TrainSettings, elapsed
     if not group.is_main:
         return
     tensors = {**trainer.state(), **{f"random.{rank}": state for rank, state in enumerate(gathered)}}
-    meta = {"kind": "generator-training", "steps": trainer.steps, "elapsed": elapsed, "settings": _identity(settings)}
+    meta = {"kind": "generator-training", "steps": trainer.steps, "elapsed": elapsed, "settings": _identity(settings, trainer)}
     save_checkpoint(out / CHECKPOINT_FILE, tensors, meta | {"fingerprint": trainer.generator.character.fingerprint})
     spent: dict[str, Any] = {} if settings.steps else {"seconds": round(elapsed, 1)}  # equal runs of equal steps give equal files
     trainer.averaged().save(out / GENERATOR_FILE, steps=trainer.steps, **spent)
@@ -268,7 +290,7 @@ def _restore(trainer: GeneratorTrainer, path: Path, settings: TrainSettings) -> 
     tensors, meta = load_to_resume(path)
     if not {"steps", "elapsed", "fingerprint"} <= meta.keys():
         raise FormatError(f"{path} does not describe a training that could go on; move it away to begin anew")
-    if meta.get("settings") != _identity(settings) or meta["fingerprint"] != trainer.generator.character.fingerprint:
+    if meta.get("settings") != _identity(settings, trainer) or meta["fingerprint"] != trainer.generator.character.fingerprint:
         raise SettingsError(f"{path} is of a run with other settings; choose another folder")
     trainer.restore(tensors, meta["steps"])
     state = tensors.get(f"random.{trainer.group.rank}")
@@ -280,9 +302,10 @@ def _restore(trainer: GeneratorTrainer, path: Path, settings: TrainSettings) -> 
     return float(meta["elapsed"])
 
 
-def _identity(settings: TrainSettings) -> dict:
+def _identity(settings: TrainSettings, trainer: GeneratorTrainer) -> dict:
     """What must not change between a run and its continuation."""
-    return {
+    lesson = {"lesson": trainer.lesson} if isinstance(trainer, StudentTrainer) else {}
+    return lesson | {
         "generator": _plain(settings.generator),
         "step": _plain(settings.step),
         "window": _plain(settings.window),

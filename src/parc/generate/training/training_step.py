@@ -25,11 +25,11 @@ from parc.generate.data.training_windows import Drawn, WindowBatch, WindowSample
 from parc.generate.model.blended_denoising import Blend
 from parc.generate.model.feature_layout import Statistics
 from parc.generate.model.motion_generator import Generator
-from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.generate.repair.repair_settings import RepairSettings
 from parc.generate.rollout.window_step import Frames, WindowStart, WindowStep
 from parc.generate.training.flat_adamw import AdamSettings, FlatAdamW, FlatParameters
+from parc.generate.training.past_deviation import PastDeviation, deviate
 from parc.generate.training.training_objective import FastObjective, PaperObjective
 from parc.motion.frame_state import FrameState
 from parc.run.compile_traced import TracedFunction
@@ -53,6 +53,8 @@ class StepSettings:
     """share of (window, level) pairs that do not see the past"""
     past_noise: float = 0.05
     """mean noise on the past, in standard deviations"""
+    deviation: PastDeviation = field(default_factory=PastDeviation)
+    """pasts that are not as recorded, in metres and radians"""
     random_level: float = 0.4
     """lowest noise level of random-terrain items: below it the recorded motion shows through"""
     statistics_windows: int = 8192
@@ -91,7 +93,7 @@ class StepSettings:
         )  # fmt: skip
 
 
-class _Noised(NamedTuple):
+class Noised(NamedTuple):
     """What one step trains on, K noise levels of each of B windows."""
 
     window: WindowBatch
@@ -136,11 +138,11 @@ class GeneratorTrainer:
         self._own_rows = round(settings.own_share * settings.batch)
         own = _averaged_copy(generator)
         self._own_flat = FlatParameters(own.network, with_gradients=False)
-        blend = Blend()
-        self._own_blend = blend.coefficients(settings.own_steps, device)
+        own_plan, blend = generator.sampler_plan(settings.own_steps), own.blend_of(Blend())
+        self._own_blend = blend.coefficients(len(own_plan), device)
         self._own_window = WindowStep(
             own,
-            FlowSchedule(settings.own_steps).plan(device),
+            own_plan,
             blend,
             settings.own_kept,
             goal=lambda goal: goal,
@@ -151,7 +153,7 @@ class GeneratorTrainer:
 
         # pieces of a step, each of which can be compiled
         self._changing: Callable[..., TerrainBatch] = self._change_ground
-        self._noising: Callable[..., _Noised] = self._noise
+        self._noising: Callable[..., Noised] = self._noise
         self._predicting: Callable[..., Tensor] = self._predict
         self._judging: Callable[..., tuple[Tensor, Tensor]] = self._judge
         self._updating: Callable[..., None] = self.optimiser.step
@@ -256,7 +258,7 @@ class GeneratorTrainer:
         self.flat.grads.zero_()
         with torch.no_grad():
             drawn = self._draw()
-            noised = self._noising(drawn, self._own_past(drawn) if self.rolls_out else None)
+            noised = self._teach(self._noising(drawn, self._own_past(drawn) if self.rolls_out else None))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda", cache_enabled=False):
             window = noised.window
             predicted = self._predicting(window.heightmap, window.target, noised.past, noised.noisy, noised.level, noised.sees)
@@ -278,10 +280,10 @@ class GeneratorTrainer:
     def _change_ground(self, patch: TerrainBatch, swept: BodyPose, is_random: Tensor, root_height: Tensor) -> TerrainBatch:
         return self.windows.change(patch, swept, is_random, root_height, self.random)
 
-    def _noise(self, drawn: Drawn, own_past: FrameState | None) -> "_Noised":
+    def _noise(self, drawn: Drawn, own_past: FrameState | None) -> Noised:
         """Windows with several noised copies x_k of their futures (paper, section 3.1)."""
-        s, stats, schedule, device = self.settings, self.generator.statistics, self.generator.schedule, self.device
-        window = self.windows.assemble(drawn, own_past)
+        s, schedule, device = self.settings, self.generator.schedule, self.device
+        window = self._assemble(drawn, own_past)
 
         # noise levels, and who sees the past (paper, section 5.3)
         shape = (s.batch, s.levels)
@@ -289,14 +291,29 @@ class GeneratorTrainer:
         level = torch.where(window.is_random[:, None], s.random_level + (1 - s.random_level) * level, level)
         shown = torch.rand(shape, generator=self.random, device=device) >= s.past_dropout
 
-        # x_k of the futures, and a little noise on the pasts
-        clean = stats.standardise(window.future).unsqueeze(1).expand(-1, s.levels, -1, -1)
+        # x_k of the futures
+        clean = self.generator.statistics.standardise(window.future).unsqueeze(1).expand(-1, s.levels, -1, -1)
         noise = torch.randn(clean.shape, generator=self.random, device=device)
         noisy = schedule.corrupt(clean, noise, level)
-        strength = 3 * s.past_noise * torch.rand(s.batch, 1, 1, generator=self.random, device=device).square()
-        past = stats.standardise(window.past)
-        past = past + strength * torch.randn(past.shape, generator=self.random, device=device)
-        return _Noised(window, past, noisy, level, shown, self.generator.network.visibility(shown))
+        return Noised(window, self._noisy_past(window), noisy, level, shown, self.generator.network.visibility(shown))
+
+    def _assemble(self, drawn: Drawn, own_past: FrameState | None) -> WindowBatch:
+        """Windows after their recorded pasts, the model's own, or pasts that deviate from either."""
+        if self.settings.deviation.share > 0:
+            past = drawn.state.narrow(0, PAST_FRAMES) if own_past is None else own_past
+            own_past = deviate(self.windows.table.character, past, self.settings.deviation, self.random)
+        return self.windows.assemble(drawn, own_past)
+
+    def _noisy_past(self, window: WindowBatch) -> Tensor:
+        """[B, 2, D] standardised pasts with a little noise."""
+        b, device = self.settings.batch, self.device
+        strength = 3 * self.settings.past_noise * torch.rand(b, 1, 1, generator=self.random, device=device).square()
+        past = self.generator.statistics.standardise(window.past)
+        return past + strength * torch.randn(past.shape, generator=self.random, device=device)
+
+    def _teach(self, noised: Noised) -> Noised:
+        """What is to be learnt from these windows: what was recorded."""
+        return noised
 
     def _predict(self, heightmap: Tensor, target: Tensor, past: Tensor, noisy: Tensor, level: Tensor, sees: Tensor) -> Tensor:
         network = self.generator.network

@@ -33,21 +33,19 @@ class GeneratorGraph(nn.Module):
     def __init__(self, generator: Generator, settings: RolloutSettings, cell: float = CELL) -> None:
         """`settings` says how windows are sampled and repaired, and the pace of all of them; all frames of a window are kept."""
         super().__init__()
-        schedule = generator.schedule
-        if settings.steps is not None:
-            if not isinstance(schedule, FlowSchedule):
-                raise SettingsError(f"{settings.steps} sampler steps were asked for, but this generator's number is fixed")
-            schedule = FlowSchedule(settings.steps)
-        plan = schedule.plan(generator.device)
+        if settings.steps is not None and not isinstance(generator.schedule, FlowSchedule):
+            raise SettingsError(f"{settings.steps} sampler steps were asked for, but this generator's number is fixed")
+        plan = generator.sampler_plan(settings.steps)
         if len(plan) > MOST_STEPS:
             raise SettingsError(f"this generator takes {len(plan)} sampler steps, a file holds at most {MOST_STEPS}")
         pace = generator.asked_for(settings.pace)
         self.generator, self.settings, self.cell, self.steps = generator, settings, cell, len(plan)
         self.pace = pace if generator.settings.pace else None
         self._embeddings = generator.level_embeddings(plan)
-        self._blend = settings.blend.coefficients(len(plan), generator.device)
+        blend = generator.blend_of(settings.blend)
+        self._blend = blend.coefficients(len(plan), generator.device)
         repairs = RepairSettings(settings.fall, settings.walls_carry) if settings.lock_feet else None
-        self._window = WindowStep(generator, plan, settings.blend, self.frames, goal=lambda target: target, repairs=repairs)
+        self._window = WindowStep(generator, plan, blend, self.frames, goal=lambda target: target, repairs=repairs)
 
     @property
     def frames(self) -> int:
