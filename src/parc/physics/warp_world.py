@@ -161,7 +161,7 @@ class WarpWorld(World):
             values = getattr(self.model, name)
             kind = {2: wp.vec2, 3: wp.vec3}[values.shape[-1]] if values.ndim == 2 else wp.float32
             with wp.ScopedDevice(self._wp_device):
-                array = wp.array(np.repeat(values[None].astype(np.float32), n, 0), dtype=kind)
+                array: wp.array = wp.array(np.repeat(values[None].astype(np.float32), n, 0), dtype=kind)
             for model in (self._model, self._model_without_sensors):
                 setattr(model, name, array)
             fields[name] = wp.to_torch(array)

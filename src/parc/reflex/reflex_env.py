@@ -23,6 +23,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from parc.character.stature import size_of
 from parc.generate.model.motion_generator import Generator
 from parc.path.path_batch import PathBatch
 from parc.physics.simulated_world import World
@@ -90,7 +91,7 @@ class ReflexEnv(RewardedBodies):
             keeps_past=True,
         )
         self.closed, self.crossing_bank, self._random, self._fps = closed, bank, random, fps
-        self.crossings = Crossings(bank.paths, n, loop, fps)
+        self.crossings = Crossings(bank.paths, n, loop, fps, size_of(world.character))
         self._watch = FallWatch(closed.fall, fps, n, device)
         self._everybody = torch.ones(n, dtype=torch.bool, device=device)
         if closed.disturbance.height_noise > 0:  # every body believes something else of the ground
@@ -342,7 +343,7 @@ class ReflexEnv(RewardedBodies):
             row, arcs = place // each, bank.arcs.flatten().index_select(0, place)
             states = self.writer.begin_on(bank.terrains.select(row), bank.paths_from(row, arcs))
             along = PathBatch(bank.paths.points.index_select(0, row), bank.paths.length.index_select(0, row), bank.paths.spacing)
-            progress = walk(along, arcs, states.qpos[:, None, :3])[:, 0]
+            progress = walk(along, arcs, states.qpos[:, None, :3], size_of(self.world.character))[:, 0]
             keep = min(many, len(places) - first)
             start = StartState(Snapshot(*(part[:keep] for part in states)), row[:keep], progress[:keep])
             self.starts.put(place[:keep], start)
