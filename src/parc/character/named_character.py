@@ -22,10 +22,6 @@ from parc.run.dataclass_json import from_json, to_json
 HUMANOID = "humanoid"
 """the character of every command and function that is not told another"""
 _G1_PACKAGE, _G1_FILE = "mjlab", "asset_zoo/robots/unitree_g1/xmls/g1.xml"
-_LARGEST = 1e9
-"""of a file's numbers"""
-
-
 @cache
 def _g1() -> Character:
     """The Unitree G1 of the installed package that brings its model."""
@@ -39,6 +35,8 @@ def _g1() -> Character:
     return character_from_mjcf(file, "g1")
 
 
+_LARGEST = 1e9
+"""of the numbers of a character in a file"""
 NAMED = {HUMANOID: humanoid, "g1": _g1}
 """characters that have a name here, and what makes each"""
 
