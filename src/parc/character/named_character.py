@@ -22,6 +22,8 @@ from parc.run.dataclass_json import from_json, to_json
 HUMANOID = "humanoid"
 """the character of every command and function that is not told another"""
 _G1_PACKAGE, _G1_FILE = "mjlab", "asset_zoo/robots/unitree_g1/xmls/g1.xml"
+
+
 @cache
 def _g1() -> Character:
     """The Unitree G1 of the installed package that brings its model."""

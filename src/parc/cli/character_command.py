@@ -30,7 +30,8 @@ class ShowCharacter(Command):
         from parc.character.named_character import NAMED
         from parc.character.posture import size_of, stature
 
-        path, notes = Path(self.name), ()
+        path = Path(self.name)
+        notes: tuple[str, ...] = ()
         if self.name in NAMED or path.suffix.lower() in (".xml", ".mjcf") or not path.exists():
             character = character_of(self.name)
             if self.name not in NAMED:
