@@ -33,7 +33,7 @@ from parc.character import rotation
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
 from parc.character.find_symmetry import extent, find_mirror
 from parc.character.kinematics import BodyPose
-from parc.character.mjcf_geom import body_name, body_shapes, vector
+from parc.character.mjcf_geom import body_inertial, body_name, body_shapes, collides, geoms_of, vector
 from parc.character.mjcf_motor import read_motor
 from parc.errors import CharacterError
 
@@ -107,6 +107,7 @@ def read_mjcf(
     anchors = np.array([model.jnt_pos[joints[b]].mean(0) if b != ids[0] and joints[b] else np.zeros(3) for b in ids])
     origins = np.array([rest.xpos[b] + rest.xmat[b].reshape(3, 3) @ a for b, a in zip(ids, anchors, strict=True)])
     notes: list[str] = []
+    drawn = not any(collides(model, g) for b in ids for g in geoms_of(model, b))
 
     bodies = []
     for i, body in enumerate(ids):
@@ -117,7 +118,8 @@ def read_mjcf(
                 parent=parent,
                 offset=(0.0, 0.0, 0.0) if i == 0 else vector(origins[i] - origins[parent]),
                 joint=Joint() if i == 0 else _joint(model, rest, body, joints[body], notes),
-                shapes=body_shapes(spec, model, rest, body, origins[i], notes),
+                shapes=body_shapes(spec, model, rest, body, origins[i], notes, drawn),
+                inertial=body_inertial(spec, model, rest, body, origins[i]),
             )
         )
     depths = [float(origin[2]) + extent(body)[0][2] for origin, body in zip(origins, bodies, strict=True)]
