@@ -109,19 +109,26 @@ def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None
 
 
 def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Array) -> set[int]:
-    """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set."""
+    """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set.
+
+    A person's shoulder joints are behind the hips when the trunk is upright. Landmarks that are told say where that is on the
+    character, which then stands upright too; a spine is not looked at, since a robot bends in one waist at most.
+    """
     hips = 0.5 * (marks["left_hip"] + marks["right_hip"])
     shoulders = 0.5 * (marks["left_shoulder"] + marks["right_shoulder"])
     along = unit(shoulders - hips)
     low = unit(marks["spine"] - hips) if "spine" in marks else along
     low = np.where((low * along).sum(-1, keepdims=True) > 0.3, low, along)
-    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"])
+    if anatomy.is_told:
+        low = along
+    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"]) @ anatomy.upright(character, 0)
     done = {0}
     shoulder_body = anatomy.carrier["left_shoulder"]
     chain = _chain(character, shoulder_body)
     if chain:
         waist = hips + world[:, 0] @ np.array(character.bodies[chain[0]].offset)
         chest = _frame_keeping_z(unit(shoulders - waist), marks["left_shoulder"] - marks["right_shoulder"])
+        chest = chest @ anatomy.upright(character, shoulder_body)
         if all(character.bodies[b].joint.is_hinge for b in chain) and len(chain) <= 3:
             chain = [shoulder_body]
         for k, body in enumerate(chain, 1):

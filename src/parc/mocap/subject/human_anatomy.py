@@ -51,6 +51,8 @@ class Anatomy:
     """[3] where each place is in its body's frame"""
     carrier: Mapping[str, int]
     """body that each hip and shoulder hangs on"""
+    is_told: bool = False
+    """by landmarks of the character"""
 
     @classmethod
     def of(cls, character: Character) -> "Anatomy":
@@ -96,6 +98,19 @@ class Anatomy:
         way = path_offset(character, start, self.body[place]) + self.point[place]
         return way if before is None else way - self.point[before]
 
+    def upright(self, character: Character, body: int) -> NDArray[np.float64]:
+        """[3, 3] turn about y after which the line from the hips (for the root) or from a body's origin to the shoulders is
+        vertical at rest; none where landmarks are not told."""
+
+        def middle(part: str) -> NDArray[np.float64]:
+            ends = [(self.body[f"{side}_{part}"], self.point[f"{side}_{part}"]) for side in SIDES]
+            return np.mean([path_offset(character, 0, b) + p for b, p in ends], axis=0)
+
+        way = middle("shoulder") - (middle("hip") if body == 0 else path_offset(character, 0, body))
+        angle = -math.atan2(way[0], way[2]) if self.is_told else 0.0
+        c, s = math.cos(angle), math.sin(angle)
+        return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
     def segments(self, character: Character, limb: tuple[str, str, str]) -> tuple[int, int, int]:
         """Bodies of a limb's upper bone, lower bone and end."""
         _, middle, end = limb
@@ -127,7 +142,7 @@ def _anatomy(character: Character) -> Anatomy:
     carrier = {limb[0]: _carrier(character, body, limb[0]) for limb in _LIMBS}
     hand = character.bodies[body["right_wrist"]].shapes
     palm_drop = -min((shape.bounds[0][2] for shape in hand), default=0.0) + float(point["right_wrist"][2])
-    found = Anatomy(body, 0.0, _sole(character, body["right_ankle"]), palm_drop, point, carrier)
+    found = Anatomy(body, 0.0, _sole(character, body["right_ankle"]), palm_drop, point, carrier, bool(character.landmarks))
     lengths = [sum(math.hypot(*found.bone_vector(character, f"{side}_{part}")) for part in ("knee", "ankle")) for side in SIDES]
     return replace(found, leg=float(np.mean(lengths)))
 
