@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from parc.character.character import Character
+from parc.character.named_character import character_in_file
 from parc.dataset.clip import Clip
 from parc.dataset.clip_shard import Shard, pack
 from parc.errors import DatasetError, FormatError
@@ -23,6 +24,6 @@ def read_native(path: Path, character: Character) -> Clip:
     return clip
 
 
-def write_native(clip: Clip) -> bytes:
-    """A clip as the bytes of a .motion file."""
-    return pack([clip])
+def write_native(clip: Clip, character: Character | None = None) -> bytes:
+    """A clip as the bytes of a .motion file, with its character if that is given and has no name here."""
+    return pack([clip], None if character is None else character_in_file(character))

@@ -26,7 +26,6 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
-from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.errors import FormatError, SettingsError
 from parc.generate.data.frame_table import STILL_COUNTS, FrameTable
@@ -107,7 +106,7 @@ def train_generator(
     settings: TrainSettings,
     clips: Sequence[Clip],
     out: Path | str,
-    character: Character | None = None,
+    character: Character,
     device: torch.device | str = "cpu",
     resume: bool = True,
     init: Generator | Path | str | None = None,
@@ -117,7 +116,7 @@ def train_generator(
 
     `stop_after` ends the call early after that many steps, as a kill after a checkpoint would.
     """
-    trainer = make_trainer(settings, clips, character or humanoid(), device, init)
+    trainer = make_trainer(settings, clips, character, device, init)
     return run_training(trainer, settings, Path(out), resume, stop_after)
 
 
