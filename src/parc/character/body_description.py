@@ -3,7 +3,8 @@
     robot.xml                the model
     robot.parc.toml          its description, read with it
 
-Everything may be left out, and is then found by rule (`parc.character.mjcf` says how, `parc.character.character_report` what was
+Some robots have one in this package (g1.toml); it is taken for any file whose bodies have the names it tells. Everything may be
+left out, and is then found by rule (`parc.character.mjcf` says how, `parc.character.character_report` what was
 guessed). Names are those of the file's bodies; where several are meant, * and ? stand for any letters.
 
     feet = ["*_foot"]                      bodies that stand
@@ -36,6 +37,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,20 @@ class BodyDescription:
     boxes: tuple[BoxNote, ...] = ()
     landmarks: Mapping[str, tuple[str, Vector]] = field(default_factory=dict)
     """body and point in it by place"""
+
+
+def shipped_description(names: Sequence[str]) -> BodyDescription | None:
+    """The description in this package of a character with bodies of these names: one all of whose bodies are among them."""
+    return next((told for told in _shipped() if _bodies_told(told) <= set(names)), None)
+
+
+@cache
+def _shipped() -> tuple[BodyDescription, ...]:
+    return tuple(read_description(file) for file in sorted(Path(__file__).parent.glob("*.toml")))
+
+
+def _bodies_told(told: BodyDescription) -> set[str]:
+    return {*(told.feet or ()), *(told.keys or ()), *(body for body, _ in told.landmarks.values())}
 
 
 def description_beside(path: Path | str) -> Path:

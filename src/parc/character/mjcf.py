@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
-from parc.character.body_description import BodyDescription, description_beside, named_bodies, read_description
+from parc.character.body_description import BodyDescription, description_beside, named_bodies, read_description, shipped_description
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
 from parc.character.character_report import guesses_of
 from parc.character.described_bodies import landmarks, mirror_of, with_told_boxes, with_told_motors
@@ -103,16 +103,17 @@ def read_mjcf(
     facing: float = 0.0,
     description: BodyDescription | None = None,
 ) -> MjcfCharacter:
-    """Read an MJCF file, and its `description`: by default the one beside it, if there is one.
+    """Read an MJCF file, and its `description`: by default the one beside it, or else the one in this package, if there is one.
 
     `feet` and `keys` are names of bodies that replace the ones found by geometry. `facing` (rad, from x towards y) is where the
     character of the file looks at rest; the file's rest pose is turned back by it, since characters here look along x.
     """
     spec, model = _compile(Path(path))
-    told, beside = description or BodyDescription(), description_beside(path)
-    if description is None and beside.is_file():
-        told = read_description(beside)
     ids = _character_bodies(model)
+    beside = description_beside(path)
+    if description is None and beside.is_file():
+        description = read_description(beside)
+    told = description or shipped_description([body_name(model, b) for b in ids]) or BodyDescription()
     rest = _rest_pose(model, ids[0], facing or math.radians(told.facing))
     joints = {body: _joints_of(model, body) for body in ids}
     anchors = np.array([model.jnt_pos[joints[b]].mean(0) if b != ids[0] and joints[b] else np.zeros(3) for b in ids])
