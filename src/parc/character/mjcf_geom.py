@@ -40,8 +40,9 @@ def body_shapes(
     if not geoms:
         if mass == 0:
             return ()
-        if geoms_of(model, body):
-            notes.append(f"body '{name}' touches nothing: its geoms are drawings")
+        if geoms_of(model, body) or body in model.body_parentid[1:]:
+            why = "its geoms are drawings" if geoms_of(model, body) else "it has no geoms"
+            notes.append(f"body '{name}' touches nothing: {why}")
             return ()
         notes.append(f"body '{name}' has mass but no geoms: a ball of water at its centre of mass stands for it")
         return (Sphere(vector(rest.xipos[body] - origin), (mass / _WATER * 3 / (4 * math.pi)) ** (1 / 3), _WATER),)

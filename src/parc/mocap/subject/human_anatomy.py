@@ -151,7 +151,12 @@ def _places(character: Character) -> dict[str, int]:
     """Body of each place: by landmarks and names, or else by the tree, whose joints of several hinges have the second as middle."""
     told = {mark.place: character.names[mark.body] for mark in character.landmarks}
     try:
-        return find_places(character.names, told, f"character '{character.name}'")
+        named = find_places(character.names, told, f"character '{character.name}'")
+        for side in SIDES:  # what is called ankle may be a joint on the way to the foot
+            below = [foot for foot in character.feet if named[f"{side}_ankle"] in _ancestors(character, foot)]
+            if len(below) == 1 and not told:
+                named[f"{side}_ankle"] = below[0]
+        return named
     except FormatError as error:
         limbs = limbs_of(character) if not told else None
         if limbs is None:
