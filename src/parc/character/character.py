@@ -57,8 +57,8 @@ class Joint:
     """N m"""
     weight: float = 0.0
     """weight in the tracker's pose reward"""
-    speed_limit: float = math.inf
-    """rad/s that the motor reaches at most"""
+    speed_limit: float = 0.0
+    """rad/s that the motor reaches at most; 0: none is known"""
 
     @property
     def dof(self) -> int:

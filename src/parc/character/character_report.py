@@ -34,7 +34,7 @@ def guesses_of(character: Character, told: BodyDescription, silent: Sequence[str
             f"gains of the motors told follow from their armature, at {told.frequency:g} Hz with a damping ratio of "
             f"{told.damping_ratio:g}, where no stiffness is told"
         )
-    free = [b.name for b in character.bodies if b.joint.dof and math.isinf(b.joint.speed_limit)]
+    free = [b.name for b in character.bodies if b.joint.dof and not b.joint.speed_limit]
     if free:
         found.append(f"no speed limit for {_listed(free)}")
     if not character.landmarks:
@@ -68,7 +68,7 @@ def character_report(character: Character, notes: Sequence[str] = (), guesses: S
         if not joint.dof:
             continue
         ranges = " ".join(f"{math.degrees(a):.0f}..{math.degrees(b):.0f}" for a, b in zip(joint.lower, joint.upper, strict=True))
-        speed = "-" if math.isinf(joint.speed_limit) else f"{joint.speed_limit:.0f}"
+        speed = "-" if not joint.speed_limit else f"{joint.speed_limit:.0f}"
         lines.append(
             f"{body.name:28}{ranges:>16}{joint.stiffness:8.1f}{joint.damping:7.2f}{joint.torque_limit:7.0f}{speed:>7}{joint.armature:10.4f}"
         )

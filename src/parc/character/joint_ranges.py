@@ -26,7 +26,7 @@ _INSIDE = 1e-5
 @cache  # captured graphs read this tensor, so it may not be dropped
 def speed_limits(character: Character, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor | None:
     """[D] rad/s; None for a character without any."""
-    limits = [b.joint.speed_limit for b in character.bodies for _ in b.joint.axes]
+    limits = [b.joint.speed_limit or math.inf for b in character.bodies for _ in b.joint.axes]
     if all(math.isinf(limit) for limit in limits):
         return None
     with torch.inference_mode(False):
