@@ -55,8 +55,9 @@ def follow(clip: Clip, character: Character, contract: Contract, lead: int) -> d
         if stands is None and bool((world.contacts[0] > 0)[~allowed].any()):
             stands = t / contract.control_hz
     own = ", ".join(f"{pair} {100 * n / len(motion):.0f} %" for pair, n in pairs.most_common(4))
+    seconds = len(motion) / contract.control_hz
     return {
-        "clip": clip.name, "s": len(motion) / contract.control_hz, "stands s": len(motion) / contract.control_hz if stands is None else stands,
+        "clip": clip.name, "s": seconds, "stands s": seconds if stands is None else stands,
         "fastest rad/s": fastest, "of its limit": against, "energy J": energy, "motors at limit %": 100 * float(np.mean(full)),
         "diverged": str(bool(world.diverged.any())), "in itself": own or "never",
     }  # fmt: skip

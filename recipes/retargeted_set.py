@@ -4,8 +4,8 @@
     parc dataset build SHORTLIST -o D_g1 --character g1
     python recipes/retargeted_set.py D_humanoid D_g1
 
-Each folder is a data set as `parc dataset build` leaves it. Errors are against the takes in the body's size, medians over the clips
-that were kept; violations are frames of all of them with a joint outside of its range by more than a hundredth of a degree, or
+Each folder is a data set as `parc dataset build` leaves it. Errors are against the takes in the body's size, medians over the
+clips that were kept; violations are frames of all of them with a joint outside of its range by more than a hundredth of a degree, or
 with a motor that would turn faster than it can (a body without known speeds has none).
 """
 
@@ -20,7 +20,8 @@ from parc.mocap.make.build_report import row_notes
 ROWS = (
     ("foot error, cm", "feet"), ("hand error, cm", "hands"), ("contact gap, mm", "gap"), ("penetration, mm", "penetration"),
     ("frames deeper than 2 cm, %", "deep"), ("frames in itself, %", "self_deep"), ("slide in contact, cm/s", "slide"),
-    ("speed of soles in contact, cm/s", "skate"), ("jerk, 99th percentile, m/s3", "jerk"), ("frames in the air that do not fall, %", "floating"),
+    ("speed of soles in contact, cm/s", "skate"), ("jerk, 99th percentile, m/s3", "jerk"),
+    ("frames in the air that do not fall, %", "floating"),
 )  # fmt: skip
 
 
@@ -43,7 +44,8 @@ def column(folder: Path) -> dict[str, str]:
         if values and key in ("feet", "hands", "penetration"):
             found[title] += f" (worst {values[-1]:.1f})"
     found["frames outside a joint's range"] = f"{outside} of {frames}"
-    found["frames faster than a motor"] = f"{fast} of {frames}" if any(b.joint.speed_limit for b in character.bodies) else "none known"
+    known = any(b.joint.speed_limit for b in character.bodies)
+    found["frames faster than a motor"] = f"{fast} of {frames}" if known else "none known"
     return found
 
 

@@ -7,7 +7,8 @@ from scipy.spatial.transform import Rotation
 from parc.character.hinge_chain import chain_angles
 
 TILTED = [[0, 1, 0], [0.985, 0, 0.174], [-0.174, 0, 0.985]]
-CHAINS = {"hip": TILTED, "shoulder": [[0, 0.961, 0.276], [1, 0, 0], [0, 0, 1]], "ankle": [[0, 1, 0], [1, 0, 0]], "knee": [[0, 1, 0]]}
+SHOULDER = [[0, 0.961, 0.276], [1, 0, 0], [0, 0, 1]]
+CHAINS = {"hip": TILTED, "shoulder": SHOULDER, "ankle": [[0, 1, 0], [1, 0, 0]], "knee": [[0, 1, 0]]}
 
 
 def turned(axes, angles):

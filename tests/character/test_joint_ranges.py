@@ -43,5 +43,6 @@ def test_a_jump_becomes_a_slope_of_the_motors_speed_around_its_middle(robot):
 
 def test_a_body_without_speed_limits_has_no_excess():
     assert speed_limits(humanoid()) is None
-    joints = torch.nn.functional.normalize(torch.randn(5, humanoid().num_joints, 4, generator=torch.Generator().manual_seed(1)), dim=-1)
+    joints = torch.randn(5, humanoid().num_joints, 4, generator=torch.Generator().manual_seed(1))
+    joints = torch.nn.functional.normalize(joints, dim=-1)
     assert speed_excess(humanoid(), joints, 30.0).max() == 0

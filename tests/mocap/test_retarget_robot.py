@@ -92,7 +92,9 @@ def _fitted_to(robot, take):
 
 
 def test_motors_too_slow_for_a_walk_are_never_too_slow_for_its_clip(take, robot):
-    slow = replace(robot, bodies=tuple(replace(b, joint=replace(b.joint, speed_limit=1.5)) if b.joint.dof else b for b in robot.bodies))
+    slow = replace(
+        robot, bodies=tuple(replace(b, joint=replace(b.joint, speed_limit=1.5)) if b.joint.dof else b for b in robot.bodies)
+    )
     kept, off = _fitted_to(slow, take)
     assert kept == (0, 0) and off > 0.03
 

@@ -11,8 +11,8 @@ from parc.character.self_distance import self_pairs, separate_pairs
 
 
 def guesses_of(character: Character, told: BodyDescription, silent: Sequence[str], feet: bool, keys: bool) -> tuple[str, ...]:
-    """One sentence for each thing that neither file nor description tells: `silent` bodies have joints of whose motors the file says
-    nothing; `feet`, `keys`: whether these were found by rule."""
+    """One sentence for each thing that neither file nor description tells: of the motors of `silent` bodies the file says nothing;
+    `feet`, `keys`: whether these were found by rule."""
     names, found = character.names, []
     if feet:
         found.append(f"feet are the lowest ends of the tree: {_listed(names[i] for i in character.feet)}")
@@ -61,7 +61,7 @@ def character_report(character: Character, notes: Sequence[str] = (), guesses: S
         f"{-low:.3f} m above the ground at rest, fingerprint {character.fingerprint}",
         f"feet {_listed(names[i] for i in character.feet)}; key bodies {_listed(names[i] for i in character.key_bodies)}",
         f"{sum(len(b.shapes) for b in bodies)} shapes; {allowed} of {apart} pairs of bodies collide, the others overlap at rest",
-        "joint of".ljust(28) + "range deg".rjust(16) + "kp".rjust(8) + "kd".rjust(7) + "N m".rjust(7) + "rad/s".rjust(7) + "armature".rjust(10),
+        f"{'joint of':28}{'range deg':>16}{'kp':>8}{'kd':>7}{'N m':>7}{'rad/s':>7}{'armature':>10}",
     ]
     for body in bodies[1:]:
         joint = body.joint
@@ -70,7 +70,8 @@ def character_report(character: Character, notes: Sequence[str] = (), guesses: S
         ranges = " ".join(f"{math.degrees(a):.0f}..{math.degrees(b):.0f}" for a, b in zip(joint.lower, joint.upper, strict=True))
         speed = "-" if not joint.speed_limit else f"{joint.speed_limit:.0f}"
         lines.append(
-            f"{body.name:28}{ranges:>16}{joint.stiffness:8.1f}{joint.damping:7.2f}{joint.torque_limit:7.0f}{speed:>7}{joint.armature:10.4f}"
+            f"{body.name:28}{ranges:>16}{joint.stiffness:8.1f}{joint.damping:7.2f}{joint.torque_limit:7.0f}{speed:>7}"
+            f"{joint.armature:10.4f}"
         )
     if character.landmarks:
         lines.append(f"landmarks: {', '.join(f'{mark.place} on {names[mark.body]}' for mark in character.landmarks)}")

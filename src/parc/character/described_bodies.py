@@ -1,4 +1,4 @@
-"""A description's words on the bodies of a character: motors, boxes, mirror pairs, landmarks (`parc.character.body_description`)."""
+"""A description's words put on bodies: motors, boxes, mirror pairs, landmarks (`parc.character.body_description`)."""
 
 import math
 from collections.abc import Sequence

@@ -4,13 +4,12 @@ A coordinate that may change by at most L from frame to frame has two envelopes,
 
     f(t) = min_s q(s) + L |t - s|        g(t) = max_s q(s) - L |t - s|
 
-the lowest and the highest track that nowhere changes faster and goes through a point of q: their mean changes no faster either, is
-q where q was slow enough, and stays in every range in which q is. Only hinges have exact ranges, so only characters of hinges
+the lowest and the highest track that nowhere changes faster and goes through a point of q: their mean changes no faster either,
+is q where q was slow enough, and stays in every range in which q is. Only hinges have exact ranges, so only characters of hinges
 (robots) are held to them; a ball's are intervals of an exponential map, which fits keep to softly.
 """
 
 import math
-from dataclasses import replace
 from functools import cache
 
 import torch
@@ -44,7 +43,8 @@ def speed_excess(character: Character, joint_rot: Tensor, fps: float) -> Tensor:
 def within_ranges(character: Character, joint_rot: Tensor, fps: float) -> Tensor:
     """Joint rotations [T, B-1, 4] of a character of hinges, moved into their ranges and under their speeds."""
     dof = joints_to_dof(character, joint_rot.double())
-    ranges = [(a, b) if a < b else (-math.inf, math.inf) for j in character.bodies for a, b in _ranges(j.joint.lower, j.joint.upper)]
+    ends = [end for b in character.bodies for end in zip(b.joint.lower, b.joint.upper, strict=True)]
+    ranges = [(a, b) if a < b else (-math.inf, math.inf) for a, b in ends]
     lower, upper = torch.tensor(ranges, dtype=dof.dtype).reshape(-1, 2).unbind(-1)
     dof = dof.clamp(lower + _INSIDE, upper - _INSIDE)
     if (limits := speed_limits(character, "cpu", dof.dtype)) is not None:
@@ -57,10 +57,6 @@ def violations(character: Character, joint_rot: Tensor, fps: float, slack: float
     outside = (beyond_limits(character, joint_rot) > slack).any(-1)
     fast = (speed_excess(character, joint_rot, fps) * fps > slack * fps).any(-1)
     return int(outside.sum()), int(fast.sum())
-
-
-def _ranges(lower: tuple[float, ...], upper: tuple[float, ...]) -> zip:
-    return zip(lower, upper, strict=True)
 
 
 def _slowed(dof: Tensor, step: Tensor) -> Tensor:

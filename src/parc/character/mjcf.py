@@ -31,7 +31,13 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
-from parc.character.body_description import BodyDescription, description_beside, named_bodies, read_description, shipped_description
+from parc.character.body_description import (
+    BodyDescription,
+    description_beside,
+    named_bodies,
+    read_description,
+    shipped_description,
+)
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
 from parc.character.character_report import guesses_of
 from parc.character.described_bodies import landmarks, mirror_of, with_told_boxes, with_told_motors

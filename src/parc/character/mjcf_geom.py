@@ -66,7 +66,9 @@ def vector(v: np.ndarray) -> Vector:
     return (x, y, z)
 
 
-def body_inertial(spec: mujoco.MjSpec, model: mujoco.MjModel, rest: mujoco.MjData, body: int, origin: np.ndarray) -> Inertial | None:
+def body_inertial(
+    spec: mujoco.MjSpec, model: mujoco.MjModel, rest: mujoco.MjData, body: int, origin: np.ndarray
+) -> Inertial | None:
     """What the file says a body weighs, in the world-aligned frame at `origin`; None where its geoms say it."""
     source, mass = spec.bodies[body], float(model.body_mass[body])
     assert source.id == body

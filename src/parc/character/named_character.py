@@ -28,6 +28,8 @@ _G1_FILES = {
 """the model in packages that bring it: only their files are read, nothing of them is imported or needs to run"""
 _G1_INSTALL = "pip install --no-deps mjlab"
 """not an extra of ours: what these packages need beside contradicts what we need (an older MuJoCo over ours)"""
+_LARGEST = 1e9
+"""of a file's numbers"""
 
 
 def _g1_file() -> Path:

@@ -29,7 +29,7 @@ def measure_qualities(batch: ClipBatch, fitted: Sequence[Fitted], conflicts: Seq
     wanted = [pad([torch.as_tensor(f.landmarks[place]).float() for f in fitted]) for place in places]
     sole = torch.as_tensor(anatomy.sole, device=device).float()
     marks = torch.stack(wanted, 2).to(device)
-    if (points := anatomy.points(places)) is not None:  # bodies' origins are compared, so landmarks are moved to where these belong
+    if (points := anatomy.points(places)) is not None:  # origins are compared, so landmarks are moved to where these belong
         turned = rotation.rotate(batch.pose.rot[:, :, ends], torch.as_tensor(points, device=device).float())
         marks = marks - turned
     return measure_against_take(batch, ends[:2], ends[2:], marks, sole, conflicts)

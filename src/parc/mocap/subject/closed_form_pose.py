@@ -202,7 +202,7 @@ def bend_axis(character: Character, body: int, bone: Array, lower_bone: Array, b
 
 
 def _joined(character: Character, root: Array, world: Array, chains: Mapping[int, list[int]]) -> StartPose:
-    """Local rotations, hinges made to turn about their axis only, and kept in range; `chains` of hinges by the body they end in."""
+    """Local rotations, hinges made to turn about their axis only, and kept in range; `chains` of hinges by their last body."""
     for end, chain in chains.items():
         start = world[:, character.parents[chain[0]]]
         hinges = [character.bodies[b].joint for b in chain]

@@ -148,7 +148,7 @@ def _anatomy(character: Character) -> Anatomy:
 
 
 def _places(character: Character) -> dict[str, int]:
-    """Body of each place: by landmarks and names, or else by the tree, whose joints of several hinges have the second as middle."""
+    """Body of each place: by landmarks and names, or else by the tree; of several hinges of one joint it is the second's."""
     told = {mark.place: character.names[mark.body] for mark in character.landmarks}
     try:
         named = find_places(character.names, told, f"character '{character.name}'")
@@ -187,7 +187,9 @@ def _carrier(character: Character, body: Mapping[str, int], place: str) -> int:
     other = "right" + place.removeprefix("left") if place.startswith("left") else "left" + place.removeprefix("right")
     shared = set(_ancestors(character, body[other]))
     at = character.parents[body[place]]
-    while at not in shared and character.bodies[at].joint.is_hinge and np.linalg.norm(path_offset(character, at, body[place])) < APART:
+    while at not in shared and character.bodies[at].joint.is_hinge:
+        if np.linalg.norm(path_offset(character, at, body[place])) >= APART:
+            break
         at = character.parents[at]
     return at
 

@@ -151,9 +151,8 @@ class LandmarkFit:
         feet, trunk = turns.split([len(goals.feet), len(goals.trunk)], 2)
 
         # what the landmarks say: places, directions of bones, turns of feet and trunk
-        places = goals.found(pose)
-        away = difference(places, goals.place, 1) @ goals.weight / len(goals.weight)
-        directions = goals.directions(places)
+        away = difference(goals.found(pose), goals.place, 1) @ goals.weight / len(goals.weight)
+        directions = goals.directions(goals.found(pose))
         total = (
             weights.placing * frame_mean(away, valid)
             + weights.pointing * frame_mean(difference(directions, goals.directions(goals.place), 1).mean(-1), valid)
