@@ -14,7 +14,7 @@ class OfCharacter(Command):
     """Of the body that moves."""
 
     character: str | None = None
-    """body: humanoid, g1 (needs the extra [g1]) or an MJCF file; that of the files named here, or the humanoid, if not given"""
+    """body: humanoid, g1 (`pip install --no-deps mjlab` brings its model) or an MJCF file; that of the files named here, or the humanoid, if not given"""
 
     def body(self, *sources: Any) -> "Character":
         """The character that was named, or that of these files."""

@@ -76,8 +76,11 @@ class Masses(NamedTuple):
 def point_masses(character: Character, device: torch.device | str = "cpu") -> Masses:
     """Two for a capsule and one for a sphere or box, with the shape's mass and centre."""
     body, local, mass = [], [], []
-    for b, shapes in enumerate(x.shapes for x in character.bodies):
-        for shape in shapes:
+    for b, weighed in enumerate(character.bodies):
+        if (told := weighed.inertial) is not None:
+            body, local, mass = [*body, b], [*local, told.centre], [*mass, told.mass]
+            continue
+        for shape in weighed.shapes:
             points = _points(shape)
             body += [b] * len(points)
             local += points
