@@ -97,6 +97,7 @@ class World(ABC):
         return (delay / self.contract.timestep).round().long().clamp(0, self.contract.substeps)
 
     def check_targets(self, targets: Tensor) -> None:
+        """An error in one sentence if targets have another shape than the motors."""
         expected = (self.num_worlds, self.character.num_dof)
         if tuple(targets.shape) != expected:
             raise SettingsError(
@@ -104,6 +105,7 @@ class World(ABC):
             )
 
     def check_bank(self, bank: TerrainBatch) -> None:
+        """An error in one sentence if terrains do not fit the world."""
         if abs(bank.cell - self.cell) > 1e-6:
             raise TerrainError(
                 f"the terrains have cells of {bank.cell} m, this world was made for cells of {self.cell} m; "
