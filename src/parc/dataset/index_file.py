@@ -74,6 +74,7 @@ class Index:
 
     @classmethod
     def read(cls, folder: Path) -> "Index":
+        """The index of a data set's folder, checked."""
         path = folder / INDEX
         if not path.exists():
             raise DatasetError(f"{folder} is not a data set: it is not a folder with an {INDEX}")
@@ -101,6 +102,7 @@ class Index:
         return character_of_file(self.character, self.fingerprint, self.held, str(folder))
 
     def write(self, folder: Path) -> None:
+        """Put it into the folder in one step."""
         values = {k: v for k, v in asdict(self).items() if k != "held" or v is not None}
         values |= {"shards": [asdict(_with_hash(folder, shard)) for shard in self.shards]}
         write_bytes_atomically(folder / INDEX, json.dumps(values | {"sha256": hash_json(values)}, indent=1).encode())

@@ -74,6 +74,7 @@ class StageEntry:
 
     @property
     def is_done(self) -> bool:
+        """Whether the stage ended."""
         return self.seconds is not None
 
 
@@ -106,6 +107,7 @@ class Ledger:
             self.stages = _read(file)
 
     def is_current(self, stage: Stage) -> bool:
+        """Whether a stage is done with these inputs, and its files are as they were."""
         entry = self.stages.get(stage.name)
         if entry is None or not entry.is_done or entry.inputs != stage.inputs:
             return False
