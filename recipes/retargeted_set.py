@@ -5,8 +5,8 @@
     python recipes/retargeted_set.py D_humanoid D_g1
 
 Each folder is a data set as `parc dataset build` leaves it. Errors are against the takes in the body's size, medians over the
-clips that were kept; violations are frames of all of them with a joint outside of its range by more than a hundredth of a degree, or
-with a motor that would turn faster than it can (a body without known speeds has none).
+clips that were kept; violations are frames of all of them with a joint outside of its range by more than a hundredth of a
+degree, or with a motor that would turn faster than it can (a body without known speeds has none).
 """
 
 import argparse

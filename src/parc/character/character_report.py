@@ -11,8 +11,10 @@ from parc.character.self_distance import self_pairs, separate_pairs
 
 
 def guesses_of(character: Character, told: BodyDescription, silent: Sequence[str], feet: bool, keys: bool) -> tuple[str, ...]:
-    """One sentence for each thing that neither file nor description tells: of the motors of `silent` bodies the file says nothing;
-    `feet`, `keys`: whether these were found by rule."""
+    """One sentence for each thing that neither file nor description tells.
+
+    Of the motors of `silent` bodies the file says nothing; `feet`, `keys`: whether these were found by rule.
+    """
     names, found = character.names, []
     if feet:
         found.append(f"feet are the lowest ends of the tree: {_listed(names[i] for i in character.feet)}")

@@ -16,6 +16,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "terrain make from": ("parc terrain make from heights.png -o mine.terrain --height 0 2",),
     "terrain show": ("parc terrain show boxes.terrain --picture boxes.png",),
     "path": ("parc path boxes.terrain -o path.json --start 1,1 --goal 14,14", "parc path boxes.terrain --picture path.png"),
+    "character": ("parc character g1", "parc character robot.xml"),
     "convert": ("parc convert walk.motion walk.glb", "parc convert walk.bvh walk.motion --retarget"),
     "dataset show": ("parc dataset show mydata --skill climb", "parc dataset show mydata --page mydata.html"),
     "dataset build": ("parc dataset build shortlist.csv -o D0", "parc dataset build shortlist.csv -o D0 --workers 4"),

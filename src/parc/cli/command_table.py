@@ -41,6 +41,7 @@ COMMANDS = {
     "terrain make from": Row("data", "terrain_commands", "MakeFrom", "from a grey image or a mesh"),
     "terrain show": Row("data", "terrain_commands", "ShowTerrain", "size, heights and a picture of a terrain"),
     "path": Row("data", "path_command", "PlanPath", "plan a route over a terrain"),
+    "character": Row("data", "character_command", "ShowCharacter", "what a body is, and what of its MJCF file was guessed"),
     "convert": Row("data", "convert_command", "Convert", "one motion file into another, by extension"),
     "dataset show": Row("data", "dataset_commands", "ShowDataset", "the clips of a data set, its card, a page of pictures"),
     "dataset build": Row("data", "build_commands", "Build", "clips on terrain from raw motion capture"),

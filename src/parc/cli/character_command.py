@@ -1,0 +1,42 @@
+"""`parc character`: what is known of a body, and what was guessed."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import tyro
+
+from parc.character import find_character
+from parc.character.character_report import character_report
+from parc.cli.base_command import Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowCharacter(Command):
+    """Tell what a body is: joints, motors, limits, feet, landmarks; what of an MJCF file was approximated, and what was guessed.
+
+    What is guessed wrongly is told in a description beside the file: robot.xml has robot.parc.toml.
+    """
+
+    body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")]
+    """humanoid, g1, or an MJCF file (.xml)"""
+
+    def run(self) -> dict[str, Any]:
+        """Read and tell."""
+        from parc.character.named_character import read_found
+
+        notes, guesses = (read.notes, read.guesses) if (read := read_found(self.body)) is not None else ((), ())
+        character = read.character if read is not None else find_character(self.body)
+        return {
+            "name": character.name,
+            "fingerprint": character.fingerprint,
+            "bodies": len(character),
+            "degrees_of_freedom": character.num_dof,
+            "mass": character.mass,
+            "approximated": list(notes),
+            "guessed": list(guesses),
+            "report": character_report(character, notes, guesses),
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for line in result["report"].splitlines():
+            print(line)
