@@ -19,7 +19,7 @@ import torch
 from parc.api.whose_files import character_of
 from parc.character import Character
 from parc.character.joint_coordinates import joints_to_dof
-from parc.character.joint_ranges import speed_limits
+from parc.character.robot.joint_ranges import speed_limits
 from parc.dataset import Clip
 from parc.dataset.clip_reading import read_clips
 from parc.motion.motion_edits import resample

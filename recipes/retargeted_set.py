@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 from parc.api.whose_files import character_of
-from parc.character.joint_ranges import violations
+from parc.character.robot.joint_ranges import violations
 from parc.dataset import Dataset
 from parc.mocap.make.build_report import row_notes
 

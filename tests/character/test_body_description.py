@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from parc.character import Box
-from parc.character.body_description import BodyDescription, description_beside, read_description, shipped_description
-from parc.character.character_report import character_report
 from parc.character.mjcf import read_mjcf
+from parc.character.robot.body_description import BodyDescription, description_beside, read_description, shipped_description
+from parc.character.robot.character_report import character_report
 from parc.errors import CharacterError
 
 MANNIKIN = Path(__file__).parent / "robot_mannikin.xml"
@@ -95,9 +95,9 @@ def test_a_wrong_description_is_one_sentence(tmp_path, text, said):
 
 
 def test_the_description_in_the_package_is_taken_by_the_names_of_bodies():
-    import parc.character
+    from parc.character import robot
 
-    told = read_description(Path(parc.character.__file__).parent / "g1.toml")
+    told = read_description(Path(robot.__file__).parent / "g1.toml")
     names = ["pelvis", *told.feet, *told.keys, *(body for body, _ in told.landmarks.values())]
     assert shipped_description(names) == told and shipped_description(names[:3]) is None
 

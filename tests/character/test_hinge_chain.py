@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from parc.character.hinge_chain import chain_angles
+from parc.character.robot.hinge_chain import chain_angles
 
 TILTED = [[0, 1, 0], [0.985, 0, 0.174], [-0.174, 0, 0.985]]
 SHOULDER = [[0, 0.961, 0.276], [1, 0, 0], [0, 0, 1]]

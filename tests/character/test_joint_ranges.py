@@ -7,8 +7,8 @@ import torch
 
 from parc.character import humanoid
 from parc.character.joint_coordinates import dof_to_joints, joints_to_dof
-from parc.character.joint_ranges import speed_excess, speed_limits, violations, within_ranges
 from parc.character.mjcf import character_from_mjcf
+from parc.character.robot.joint_ranges import speed_excess, speed_limits, violations, within_ranges
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from parc.character import find_character, rotation
-from parc.character.body_description import BodyDescription
 from parc.character.joint_coordinates import joints_to_dof
-from parc.character.joint_ranges import violations
 from parc.character.mjcf import character_from_mjcf
+from parc.character.robot.body_description import BodyDescription
+from parc.character.robot.joint_ranges import violations
 from parc.errors import CharacterError
 from parc.mocap.make.make_clip import MocapSettings, make_clip
 from parc.mocap.subject.body_landmarks import landmarks_of_motion

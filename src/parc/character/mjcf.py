@@ -31,20 +31,20 @@ import torch
 from torch import Tensor
 
 from parc.character import rotation
-from parc.character.body_description import (
+from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
+from parc.character.find_symmetry import extent
+from parc.character.kinematics import BodyPose
+from parc.character.mjcf_geom import body_inertial, body_name, body_shapes, collides, geoms_of, vector
+from parc.character.mjcf_motor import has_motor, read_motor
+from parc.character.robot.body_description import (
     BodyDescription,
     description_beside,
     named_bodies,
     read_description,
     shipped_description,
 )
-from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
-from parc.character.character_report import guesses_of
-from parc.character.described_bodies import landmarks, mirror_of, with_told_boxes, with_told_motors
-from parc.character.find_symmetry import extent
-from parc.character.kinematics import BodyPose
-from parc.character.mjcf_geom import body_inertial, body_name, body_shapes, collides, geoms_of, vector
-from parc.character.mjcf_motor import has_motor, read_motor
+from parc.character.robot.character_report import guesses_of
+from parc.character.robot.described_bodies import landmarks, mirror_of, with_told_boxes, with_told_motors
 from parc.errors import CharacterError
 
 _FOOT_TOLERANCE = 0.02

@@ -12,15 +12,12 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parc.character.character import Character
 from parc.character.humanoid import humanoid
 from parc.errors import CharacterError
 from parc.run.dataclass_json import from_json, to_json
-
-if TYPE_CHECKING:
-    from parc.character.mjcf import MjcfCharacter
 
 HUMANOID = "humanoid"
 """the character of every command and function that is not told another"""
@@ -55,13 +52,14 @@ def _g1() -> Character:
     return character_from_mjcf(_g1_file(), "g1")
 
 
-def read_found(name: str | Path) -> "MjcfCharacter | None":
-    """How the character of a name or a file was read; None for one that is not read from a file."""
+def told_of(name: str | Path) -> tuple[Character, tuple[str, ...], tuple[str, ...]]:
+    """A character as `find_character` finds it; what of its file was approximated, and what was guessed."""
     from parc.character.mjcf import read_mjcf
 
     if name == HUMANOID:
-        return None
-    return read_mjcf(_g1_file(), "g1") if name == "g1" else read_mjcf(name)
+        return humanoid(), (), ()
+    read = read_mjcf(_g1_file(), "g1") if name == "g1" else read_mjcf(name)
+    return read.character, read.notes, read.guesses
 
 
 NAMED = {HUMANOID: humanoid, "g1": _g1}

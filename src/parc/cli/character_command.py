@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import find_character
-from parc.character.character_report import character_report
+from parc.character.named_character import told_of
+from parc.character.robot.character_report import character_report
 from parc.cli.base_command import Command
 
 
@@ -22,10 +22,7 @@ class ShowCharacter(Command):
 
     def run(self) -> dict[str, Any]:
         """Read and tell."""
-        from parc.character.named_character import read_found
-
-        notes, guesses = (read.notes, read.guesses) if (read := read_found(self.body)) is not None else ((), ())
-        character = read.character if read is not None else find_character(self.body)
+        character, notes, guesses = told_of(self.body)
         return {
             "name": character.name,
             "fingerprint": character.fingerprint,

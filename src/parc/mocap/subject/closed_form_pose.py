@@ -10,7 +10,7 @@ mixed as the limb bends. Bones of the character have other lengths than the subj
 triangle with the character's lengths in that plane, from where its hip (shoulder) is to where the subject's ankle (palm) is.
 
 Where a joint is several hinges of small bodies, their angles come from the turn of the body that they end in
-(`parc.character.hinge_chain`).
+(`parc.character.robot.hinge_chain`).
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from parc.character import rotation
 from parc.character.character import Character
-from parc.character.hinge_chain import chain_angles
+from parc.character.robot.hinge_chain import chain_angles
 from parc.fit.held_parts import SIDES
 from parc.fit.two_bone_ik import limb_bones, shortest_turn
 from parc.mocap.subject.body_landmarks import Landmarks

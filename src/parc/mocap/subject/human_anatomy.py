@@ -153,9 +153,9 @@ def _places(character: Character) -> dict[str, int]:
     try:
         named = find_places(character.names, told, f"character '{character.name}'")
         for side in SIDES:  # what is called ankle may be a joint on the way to the foot
-            below = [foot for foot in character.feet if named[f"{side}_ankle"] in _ancestors(character, foot)]
-            if len(below) == 1 and not told:
-                named[f"{side}_ankle"] = below[0]
+            under = [foot for foot in character.feet if named[f"{side}_ankle"] in _ancestors(character, foot)]
+            if len(under) == 1 and not told:
+                named[f"{side}_ankle"] = under[0]
         return named
     except FormatError as error:
         limbs = limbs_of(character) if not told else None
@@ -169,8 +169,8 @@ def _places(character: Character) -> dict[str, int]:
             shared = set(_ancestors(character, below[1 - k]))
             own = [b for b in reversed(group) if b not in shared]
             found[f"{side}_{part}"] = own[min(1, len(own) - 1)] if own else below[k]
-        middle = (("knee", limbs.knee), ("ankle", limbs.ankle), ("elbow", limbs.elbow), ("wrist", limbs.hand))
-        found |= {f"{side}_{part}": pair[k] for part, pair in middle}
+        others = (("knee", limbs.knee), ("ankle", limbs.ankle), ("elbow", limbs.elbow), ("wrist", limbs.hand))
+        found |= {f"{side}_{part}": pair[k] for part, pair in others}
     return found
 
 

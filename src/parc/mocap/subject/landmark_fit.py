@@ -16,8 +16,8 @@ from torch import Tensor
 from parc.character import rotation
 from parc.character.character import Character
 from parc.character.joint_coordinates import beyond_limits
-from parc.character.joint_ranges import speed_excess, speed_limits, within_ranges
 from parc.character.kinematics import BodyPose, forward_kinematics
+from parc.character.robot.joint_ranges import speed_excess, speed_limits, within_ranges
 from parc.fit.adam_solver import AdamSolver
 from parc.fit.held_parts import SIDES
 from parc.fit.penalty_terms import bone_directions, difference, frame_mean, second_difference, third_difference

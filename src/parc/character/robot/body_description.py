@@ -4,7 +4,7 @@
     robot.parc.toml          its description, read with it
 
 Some robots have one in this package (g1.toml); it is taken for any file whose bodies have the names it tells. Everything may be
-left out, and is then found by rule (`parc.character.mjcf` says how, `parc.character.character_report` what was
+left out, and is then found by rule (`parc.character.mjcf` says how, `parc.character.robot.character_report` what was
 guessed). Names are those of the file's bodies; where several are meant, * and ? stand for any letters.
 
     feet = ["*_foot"]                      bodies that stand

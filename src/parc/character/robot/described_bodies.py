@@ -1,13 +1,13 @@
-"""A description's words put on bodies: motors, boxes, mirror pairs, landmarks (`parc.character.body_description`)."""
+"""A description's words put on bodies: motors, boxes, mirror pairs, landmarks (`parc.character.robot.body_description`)."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from parc.character.body_description import BodyDescription, named_bodies
 from parc.character.body_shape import Box
 from parc.character.character import Body, Landmark
 from parc.character.find_symmetry import find_mirror
+from parc.character.robot.body_description import BodyDescription, named_bodies
 from parc.errors import CharacterError
 
 

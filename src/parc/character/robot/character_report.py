@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from parc.character.body_description import BodyDescription
 from parc.character.character import Character
 from parc.character.limb_chains import limbs_of
+from parc.character.robot.body_description import BodyDescription
 from parc.character.self_distance import self_pairs, separate_pairs
 
 
