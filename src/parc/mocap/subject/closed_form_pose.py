@@ -56,7 +56,7 @@ def start_pose(character: Character, fitted: Fitted) -> StartPose:
     world = np.tile(np.eye(3), (len(marks), len(character), 1, 1))
 
     # the trunk, then limbs from where it puts them, feet, and what no landmark tells of as its parent
-    trunk = _trunk(character, anatomy, marks, world)
+    trunk = _trunk(character, anatomy, marks, world, fitted.lean)
     middle = np.mean([_start(character, anatomy, world, f"{side}_hip") for side in SIDES], axis=0)
     root = 0.5 * (marks["left_hip"] + marks["right_hip"]) - middle
     for limb in anatomy.limbs:
@@ -108,11 +108,11 @@ def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None
     return np.stack([c * along + s * z, y, c * z - s * along], -1)
 
 
-def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Array) -> set[int]:
+def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Array, lean: float) -> set[int]:
     """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set.
 
-    A person's shoulder joints are behind the hips when the trunk is upright. Landmarks that are told say where that is on the
-    character, which then stands upright too; a spine is not looked at, since a robot bends in one waist at most.
+    A person's shoulder joints are behind the hips when the trunk is upright, in each skeleton by another angle; a body whose
+    landmarks are told then stands upright. Its spine is not looked at, since a robot bends in one waist at most.
     """
     hips = 0.5 * (marks["left_hip"] + marks["right_hip"])
     shoulders = 0.5 * (marks["left_shoulder"] + marks["right_shoulder"])
@@ -121,14 +121,14 @@ def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Arra
     low = np.where((low * along).sum(-1, keepdims=True) > 0.3, low, along)
     if anatomy.is_told:
         low = along
-    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"]) @ anatomy.upright(character, 0)
+    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"]) @ anatomy.upright(character, 0, lean)
     done = {0}
     shoulder_body = anatomy.carrier["left_shoulder"]
     chain = _chain(character, shoulder_body)
     if chain:
         waist = hips + world[:, 0] @ np.array(character.bodies[chain[0]].offset)
         chest = _frame_keeping_z(unit(shoulders - waist), marks["left_shoulder"] - marks["right_shoulder"])
-        chest = chest @ anatomy.upright(character, shoulder_body)
+        chest = chest @ anatomy.upright(character, shoulder_body, lean)
         if all(character.bodies[b].joint.is_hinge for b in chain) and len(chain) <= 3:
             chain = [shoulder_body]
         for k, body in enumerate(chain, 1):

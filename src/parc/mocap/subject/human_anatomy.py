@@ -98,16 +98,18 @@ class Anatomy:
         way = path_offset(character, start, self.body[place]) + self.point[place]
         return way if before is None else way - self.point[before]
 
-    def upright(self, character: Character, body: int) -> NDArray[np.float64]:
-        """[3, 3] turn about y after which the line from the hips (for the root) or from a body's origin to the shoulders is
-        vertical at rest; none where landmarks are not told."""
+    def upright(self, character: Character, body: int, lean: float) -> NDArray[np.float64]:
+        """[3, 3] turn about y of the root or the body that carries the shoulders, after which its z is where the line from the
+        hips, or from that body's origin, to the shoulders points, in a person whose shoulders lean back by `lean` (rad) when
+        upright; none where landmarks are not told."""
 
-        def middle(part: str) -> NDArray[np.float64]:
+        def middle(part: str) -> float:
             ends = [(self.body[f"{side}_{part}"], self.point[f"{side}_{part}"]) for side in SIDES]
-            return np.mean([path_offset(character, 0, b) + p for b, p in ends], axis=0)
+            return float(np.mean([(path_offset(character, 0, b) + p)[2] for b, p in ends]))
 
-        way = middle("shoulder") - (middle("hip") if body == 0 else path_offset(character, 0, body))
-        angle = -math.atan2(way[0], way[2]) if self.is_told else 0.0
+        high, low = middle("shoulder"), middle("hip")
+        behind = (high - low) * math.tan(lean)
+        angle = math.atan2(behind, high - (low if body == 0 else path_offset(character, 0, body)[2])) if self.is_told else 0.0
         c, s = math.cos(angle), math.sin(angle)
         return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
