@@ -115,7 +115,7 @@ def standing_lean(take: Landmarks) -> float:
     lean = np.arctan2(-(way[:, :2] * forward).sum(-1), way[:, 2])
     return float(
         np.clip(np.quantile(lean, 0.9), 0.0, 2 * _LEAN)
-    )  # the most upright of them: people also bend over straight knees
+    )
 
 
 def levelled(take: Landmarks, slope: NDArray) -> Landmarks:
