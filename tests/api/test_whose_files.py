@@ -1,6 +1,7 @@
 """The character of a call: the one that is named, else that of its files, else the humanoid; another one is one sentence."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_damaged_body_is_one_sentence(change: dict) -> None:
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["metrics", "{motion}", "--character", "humanoid"], "is for character|bodies"),
+        (["metrics", "{motion}", "--character", "humanoid"], "bird.motion: the motion is for"),
         (["track", "{motion}", "-o", "{out}.motion"], "there is no tracker of character 'bird' in the box; name a file"),
         (["picture", "{motion}", "--character", "horse", "-o", "{out}.png"], "there is no character 'horse'; give humanoid, g1"),
         (["dataset", "author", "-o", "{out}", "--character", str(BIRD_FILE)], "skills are made by rule for the humanoid's"),
@@ -108,8 +109,6 @@ def test_another_body_is_refused_by_commands(
     places = {name: str(file) for name, file in bird_files.items()} | {"out": str(tmp_path / "new")}
     assert main([word.format(**places) for word in words]) == 2
     told = capsys.readouterr().err.strip().splitlines()[-1]
-    import re
-
     assert re.search(said, told), told
     assert not (tmp_path / "new").exists()
 

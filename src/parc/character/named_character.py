@@ -28,8 +28,6 @@ _G1_FILES = {
 """the model in packages that bring it: only their files are read, nothing of them is imported or needs to run"""
 _G1_INSTALL = "pip install --no-deps mjlab"
 """not an extra of ours: what these packages need beside contradicts what we need (an older MuJoCo over ours)"""
-_LARGEST = 1e9
-"""of a file's numbers"""
 
 
 def _g1_file() -> Path:
@@ -62,6 +60,8 @@ def told_of(name: str | Path) -> tuple[Character, tuple[str, ...], tuple[str, ..
     return read.character, read.notes, read.guesses
 
 
+_LARGEST = 1e9
+"""of the numbers of a character in a file"""
 NAMED = {HUMANOID: humanoid, "g1": _g1}
 """characters that have a name here, and what makes each"""
 

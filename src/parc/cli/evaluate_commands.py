@@ -66,6 +66,11 @@ class _Evaluation(OfCharacter, SetOptions):
         character, settings = self.body(*self.sources), self._settings()
         models = find_contenders(self.sources, character.name)
         check_models(models, character)
+        if self._uses_the_set and not models.generators:
+            raise SettingsError(
+                f"there is no generator of character '{character.name}' to make motions with: name one, or measure trackers on a "
+                "data set (`parc evaluate tracker --dataset`)"
+            )
         out = self.out or (Path("out/evaluation") if models.run is None else models.run / "evaluation")
         _check_folder(out)
         with workers_at(self.cluster, self.torch_device) as workers:

@@ -3,7 +3,7 @@
 A run gives one contender for each iteration whose generator is finished, with that iteration's tracker and data set. A run
 without physics correction gives its iterations from the second on: only they have trained on uncorrected motions. Files are
 told apart by what they hold; generators and trackers given as files are paired in order, and a single tracker follows all
-generators. Trackers given without a generator are lent the one in the box.
+generators. Trackers given without a generator are lent their character's in the box, if there is one.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from parc.loop.admit_clips import DATASET
 from parc.loop.ledger import Ledger, StageEntry
 from parc.loop.run_iterations import RUN
 from parc.loop.run_progress import read_run
-from parc.models import HUMANOID, shipped_generator, shipped_tracker
+from parc.models import HUMANOID, has_shipped_generator, shipped_generator, shipped_tracker
 from parc.run.checkpoint import read_description
 from parc.track.learn.tracker_training import ACTOR
 
@@ -154,9 +154,8 @@ def _kind(file: Path) -> str:
 
 def _paired(generators: list[Path], trackers: list[Path], body: str) -> list[Contender]:
     if not generators:
-        return [
-            Contender(t.stem if len(trackers) > 1 else "tracker", shipped_generator(body=body), t, lent=True) for t in trackers
-        ]
+        lent = shipped_generator(body=body) if has_shipped_generator(body) else None
+        return [Contender(t.stem if len(trackers) > 1 else "tracker", lent, t, lent=True) for t in trackers]
     if len(trackers) not in (0, 1, len(generators)):
         raise SettingsError(
             f"{len(generators)} generators and {len(trackers)} trackers make no pairs: give one tracker, or one a generator"

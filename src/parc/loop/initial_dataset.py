@@ -87,12 +87,17 @@ def stroll_start(settings: StartSettings, seed: int, out: Path, character: Chara
         return {"clips": len(writer)}
 
 
-def walks(settings: StartSettings, seed: int, character: Character) -> list[Clip]:
-    """Try k draws its ground, path and speed from SeedSequence([seed, 0, k]); what cannot be walked is passed over."""
+def check_can_walk(character: Character) -> None:
+    """Refuse a body that walks made by rule are not written for."""
     if character.fingerprint != find_character(HUMANOID).fingerprint:
         raise CharacterError(
             f"walks made by rule are the humanoid's: for '{character.name}' give motions to start from (--dataset FOLDER)"
         )
+
+
+def walks(settings: StartSettings, seed: int, character: Character) -> list[Clip]:
+    """Try k draws its ground, path and speed from SeedSequence([seed, 0, k]); what cannot be walked is passed over."""
+    check_can_walk(character)
     clips: list[Clip] = []
     plan = PlanSettings(endpoint=settings.endpoint)
     for k in range(_TRIES * settings.clips):

@@ -10,7 +10,7 @@ from parc.errors import FormatError, SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.loop.initial_dataset import check_start
+from parc.loop.initial_dataset import check_can_walk, check_start
 from parc.loop.ledger import RUN, LoopError
 from parc.loop.loop_plan import PAPER, LoopSettings, TrackerPlan
 from parc.loop.stage_options import flag_of
@@ -49,7 +49,9 @@ def prepare(settings: LoopSettings, sources: RunSources, character: Character) -
     elif settings.shipped_motions:
         sources = replace(sources, dataset=sources.dataset or shipped_motions(character.name))
     settings = _with_models(settings, sources, character)
-    if sources.dataset is not None:
+    if sources.dataset is None:
+        check_can_walk(character)
+    else:
         check_start(sources.dataset, character, PAST_FRAMES + settings.plan(1).generator.window.future)
     return settings, sources
 

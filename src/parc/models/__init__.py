@@ -32,6 +32,11 @@ def shipped_generator(paced: bool = False, body: str = HUMANOID) -> Path:
     return _shipped("generator_paced" if paced else "generator", body)
 
 
+def has_shipped_generator(body: str) -> bool:
+    """Whether there is one of the character of this name in the box."""
+    return _place("generator", body) in published_hashes()
+
+
 def generator_file(named: Path | str | None, pace: object = None, body: str = HUMANOID) -> Path:
     """The file of the generator that was named: `paced` is one in the box, and so is none, by whether a pace is asked for."""
     if named is None:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.prefix_transformer import PAST_FRAMES

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.correct.correct_motions import OptimiseSettings, optimise
 from parc.correct.select_candidates import SelectSettings, select
 from parc.dataset.clip import Clip

@@ -33,7 +33,7 @@ NEARBY = 0.8
 
 
 def walk(paths: PathBatch, progress: Tensor, roots: Tensor, size: float = 1.0) -> Tensor:
-    """Arc lengths [B, T] after roots at [B, T, 3], beginning at progress [B], m; `size` of the body (`character.stature`)."""
+    """Arc lengths [B, T] after roots at [B, T, 3], beginning at progress [B], m; `size` of the body (`character.posture`)."""
     arcs = paths.spacing * torch.arange(paths.points.shape[1], device=progress.device)
     walked = []
     for step in range(roots.shape[1]):

@@ -17,7 +17,7 @@ import mujoco
 
 from parc import __version__
 from parc.character.character import Character
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.motion_generator import Generator

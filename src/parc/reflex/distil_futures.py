@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator

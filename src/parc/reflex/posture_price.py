@@ -8,7 +8,7 @@ from torch import Tensor
 
 from parc.character.character import Character
 from parc.character.limb_chains import limbs_of
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.motion.mujoco_qpos import state_layout
 from parc.plan.path_progress import STANDING
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.generate.model.motion_generator import Generator
 from parc.path.path_batch import PathBatch
 from parc.physics.simulated_world import World

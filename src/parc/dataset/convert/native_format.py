@@ -20,7 +20,7 @@ def read_native(path: Path, character: Character) -> Clip:
     if len(shard) != 1:
         raise FormatError(f"{path} holds {len(shard)} clips, a .motion file holds one; open the folder as a data set")
     clip = shard.clip(0)
-    clip.check_fits(character)
+    clip.check_made_for(character)
     return clip
 
 

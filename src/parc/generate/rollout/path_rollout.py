@@ -18,7 +18,7 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.kinematics import BodyPose
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.errors import PathError, SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.blended_denoising import PAPER_BLEND, Blend

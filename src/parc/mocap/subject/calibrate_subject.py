@@ -113,9 +113,7 @@ def standing_lean(take: Landmarks) -> float:
     forward = np.stack([left[:, 1], -left[:, 0]], -1) / np.maximum(np.linalg.norm(left, axis=-1, keepdims=True), 1e-9)
     way = (shoulders - hips)[stands]
     lean = np.arctan2(-(way[:, :2] * forward).sum(-1), way[:, 2])
-    return float(
-        np.clip(np.quantile(lean, 0.9), 0.0, 2 * _LEAN)
-    )
+    return float(np.clip(np.quantile(lean, 0.9), 0.0, 2 * _LEAN))
 
 
 def levelled(take: Landmarks, slope: NDArray) -> Landmarks:

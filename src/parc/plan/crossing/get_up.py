@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.metrics.clip_batch import ClipBatch

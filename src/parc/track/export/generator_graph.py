@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from parc.character import rotation
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from parc.character.stature import size_of
+from parc.character.posture import size_of
 from parc.physics.simulated_world import World
 from parc.run.cuda_graph import CudaGraph
 from parc.terrain.terrain import TerrainBatch
