@@ -26,8 +26,8 @@ def test_a_name_that_is_neither_is_refused(name: str, said: str) -> None:
 
 
 def test_a_robot_whose_package_is_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named_character, "_G1_PACKAGE", "no_such_package_here")
+    monkeypatch.setattr(named_character, "_G1_FILES", {"no-such-package-here": "g1.xml"})
     named_character._g1.cache_clear()
-    with pytest.raises(CharacterError, match=r"pip install parc-motion\[g1\]"):
+    with pytest.raises(CharacterError, match="pip install --no-deps mjlab"):
         find_character("g1")
     named_character._g1.cache_clear()

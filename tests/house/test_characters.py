@@ -12,6 +12,7 @@ OF_THE_HUMANOID = {
     "author/author_clips.py": "skills of the humanoid's lengths",
     "loop/initial_dataset.py": "refuses such walks for others",
     "loop/initial_models.py": "runs of earlier versions are the humanoid's",
+    "mocap/read/read_take.py": "a motion of the humanoid may be fitted to another body",
 }
 """files that need it all the same, and why"""
 

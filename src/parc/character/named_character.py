@@ -10,7 +10,7 @@ files: they stay small, and hold nothing of a model file of others.
 
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +21,43 @@ from parc.run.dataclass_json import from_json, to_json
 
 HUMANOID = "humanoid"
 """the character of every command and function that is not told another"""
-_G1_PACKAGE, _G1_FILE = "mjlab", "asset_zoo/robots/unitree_g1/xmls/g1.xml"
+_G1_FILES = {
+    "mjlab": "mjlab/asset_zoo/robots/unitree_g1/xmls/g1.xml",
+    "wbc-mjlab": "wbc_mjlab/robots/g1/xmls/g1.xml",
+}
+"""the model in packages that bring it: only their files are read, nothing of them is imported or needs to run"""
+_G1_INSTALL = "pip install --no-deps mjlab"
+"""not an extra of ours: what these packages need beside contradicts what we need (an older MuJoCo over ours)"""
+
+
+def _g1_file() -> Path:
+    """Where the model of the Unitree G1 is installed."""
+    for package, file in _G1_FILES.items():
+        try:
+            place = Path(str(distribution(package).locate_file(file)))
+        except PackageNotFoundError:
+            continue
+        if place.is_file():
+            return place
+    raise CharacterError(f"the model of g1 is not installed; get it with `{_G1_INSTALL}`, or give the path of its MJCF file")
 
 
 @cache
 def _g1() -> Character:
-    """The Unitree G1 of the installed package that brings its model."""
+    """The Unitree G1 of an installed package that brings its model, with our description of it."""
     from parc.character.mjcf import character_from_mjcf
 
-    found = find_spec(_G1_PACKAGE)
-    places = [Path(place) / _G1_FILE for place in (found.submodule_search_locations or ())] if found is not None else []
-    file = next((place for place in places if place.is_file()), None)
-    if file is None:
-        raise CharacterError("the model of g1 is not installed; get it with `pip install parc-motion[g1]`")
-    return character_from_mjcf(file, "g1")
+    return character_from_mjcf(_g1_file(), "g1")
+
+
+def told_of(name: str | Path) -> tuple[Character, tuple[str, ...], tuple[str, ...]]:
+    """A character as `find_character` finds it; what of its file was approximated, and what was guessed."""
+    from parc.character.mjcf import read_mjcf
+
+    if name == HUMANOID:
+        return humanoid(), (), ()
+    read = read_mjcf(_g1_file(), "g1") if name == "g1" else read_mjcf(name)
+    return read.character, read.notes, read.guesses
 
 
 _LARGEST = 1e9

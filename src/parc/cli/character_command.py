@@ -26,18 +26,17 @@ class ShowCharacter(Command):
 
         from parc.api.whose_files import character_of
         from parc.character.limb_chains import limbs_of
-        from parc.character.mjcf import read_mjcf
-        from parc.character.named_character import NAMED
+        from parc.character.named_character import NAMED, told_of
         from parc.character.posture import size_of, stature
+        from parc.character.robot.character_report import character_report
 
         path = Path(self.name)
         notes: tuple[str, ...] = ()
-        if self.name in NAMED or path.suffix.lower() in (".xml", ".mjcf") or not path.exists():
-            character = character_of(self.name)
-            if self.name not in NAMED:
-                notes = read_mjcf(path).notes
+        guesses: tuple[str, ...] = ()
+        if self.name in NAMED or path.suffix.lower() in (".xml", ".mjcf"):
+            character, notes, guesses = told_of(self.name)
         else:
-            character = character_of(None, path)
+            character = character_of(None if path.exists() else self.name, path)
         names, mirror = character.names, character.mirror_of
         pairs = [] if mirror is None else [f"{names[i]}/{names[j]}" for i, j in enumerate(mirror) if i < j]
         has_limbs = limbs_of(character) is not None
@@ -49,6 +48,7 @@ class ShowCharacter(Command):
                 "kp": body.joint.stiffness,
                 "kd": body.joint.damping,
                 "torque": body.joint.torque_limit,
+                "speed": body.joint.speed_limit or None,
             }
             for body in character.bodies
             if body.joint.dof
@@ -66,23 +66,17 @@ class ShowCharacter(Command):
             "mirror": pairs if mirror is not None else None,
             "limbs": has_limbs,
             "notes": list(notes),
+            "guesses": list(guesses),
+            "report": character_report(character, notes, guesses).splitlines(),
             "joints": joints,
         }
 
     def show(self, result: dict[str, Any]) -> None:
         """In words, with a line for each joint."""
-        print(f"{result['name']} ({result['fingerprint']}): {result['bodies']} bodies, {result['dof']} degrees of freedom")
-        print(f"{result['mass']:.2f} kg, root {result['stature']:.3f} m over the ground at rest, {result['size']:.2f} humanoids")
-        print(f"feet: {', '.join(result['feet']) or 'none'}")
-        print(f"key bodies: {', '.join(result['keys']) or 'none'}")
+        for line in result["report"]:
+            print(line)
+        print(f"root {result['stature']:.3f} m over the ground at rest, {result['size']:.2f} humanoids")
         if result["mirror"] is None:
             print("mirror images: none, the two sides differ; motions are not mirrored in training")
-        else:
-            print(f"mirror images: {', '.join(result['mirror']) or 'only bodies in the middle'}")
-        print(f"{'joint of':<26}{'dof':>4}{'kp':>9}{'kd':>8}{'N m':>8}")
-        for joint in result["joints"]:
-            print(f"{joint['body']:<26}{joint['dof']:>4}{joint['kp']:>9.4g}{joint['kd']:>8.4g}{joint['torque']:>8.4g}")
         if not result["limbs"]:
             print("it has not two legs and two arms that bend: motion capture of people, variations and gait measures need these")
-        for note in result["notes"]:
-            print(f"approximated: {note}")

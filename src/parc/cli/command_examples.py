@@ -15,7 +15,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "terrain make slice": ("parc terrain make slice park.terrain -o piece.terrain --size 32 32",),
     "terrain make from": ("parc terrain make from heights.png -o mine.terrain --height 0 2",),
     "terrain show": ("parc terrain show boxes.terrain --picture boxes.png",),
-    "character show": ("parc character show", "parc character show robot.xml --json"),
+    "character show": ("parc character show g1", "parc character show robot.xml --json"),
     "path": ("parc path boxes.terrain -o path.json --start 1,1 --goal 14,14", "parc path boxes.terrain --picture path.png"),
     "convert": ("parc convert walk.motion walk.glb", "parc convert walk.bvh walk.motion --retarget"),
     "dataset show": ("parc dataset show mydata --skill climb", "parc dataset show mydata --page mydata.html"),
