@@ -56,7 +56,7 @@ def test_arrival_counts_only_within_the_limit(generator, cases) -> None:
 
 def test_rows_are_measured_as_single_clips_are(generator, cases) -> None:
     rollouts = rolled(generator, cases, 1.0)
-    clips = rollouts.clips([c.terrain for c in cases], [c.path for c in cases], "x", Provenance())
+    clips = rollouts.clips([c.terrain for c in cases], [c.path for c in cases], "x", Provenance(), generator.character)
     values = measure_rows(rollouts, cases, generator, TEST)
     for k, single in enumerate(measure_clips(clips, generator.character)):
         for name in ("fwd", "tpl", "tcl", "hjf_code", "foot_skate", "floating", "pen_mm"):

@@ -81,7 +81,7 @@ def test_a_trainer_used_again_trains_as_a_new_one_and_compiles_nothing_again(wal
         again = make_trainer(on, [walk, other], humanoid(), init=file, used=used)
         assert again is used
         run_training(again, on, tmp_path / f"again{fused}")
-        new = train_generator(on, [walk, other], tmp_path / f"new{fused}", init=file)
+        new = train_generator(on, [walk, other], tmp_path / f"new{fused}", humanoid(), init=file)
         assert [len(piece._runs) for piece in pieces if fused] == before
         for a, b in zip(again.averaged().network.parameters(), new.network.parameters(), strict=True):
             torch.testing.assert_close(a, b, atol=1e-5 if fused else 0, rtol=0)
@@ -95,18 +95,18 @@ def test_overfits_one_clip(walk, tmp_path):
     network = PrefixSettings(width=64, layers=1, heads=2, hidden=128)
     settings = tiny_run(70, step=step, generator=GeneratorSettings(network=network))
     short = dataclasses.replace(walk, motion=walk.motion.slice(0, 40))
-    train_generator(settings, [short], tmp_path)
+    train_generator(settings, [short], tmp_path, humanoid())
     total = [row["total"] for row in read_metrics(tmp_path / METRICS_FILE)]
     assert sum(total[-10:]) / 10 < 0.2 * sum(total[:3]) / 3
 
 
 def test_resume_equals_uninterrupted(walk, tmp_path):
     settings = tiny_run(5)
-    whole = train_generator(settings, [walk], tmp_path / "whole")
-    train_generator(settings, [walk], tmp_path / "cut", stop_after=2)
+    whole = train_generator(settings, [walk], tmp_path / "whole", humanoid())
+    train_generator(settings, [walk], tmp_path / "cut", humanoid(), stop_after=2)
     assert load_checkpoint(tmp_path / "cut" / CHECKPOINT_FILE)[1]["steps"] == 2
-    train_generator(settings, [walk], tmp_path / "cut", stop_after=2)
-    resumed = train_generator(settings, [walk], tmp_path / "cut")
+    train_generator(settings, [walk], tmp_path / "cut", humanoid(), stop_after=2)
+    resumed = train_generator(settings, [walk], tmp_path / "cut", humanoid())
     for a, b in zip(whole.network.parameters(), resumed.network.parameters(), strict=True):
         assert torch.equal(a, b)
     one, two = (load_checkpoint(tmp_path / d / CHECKPOINT_FILE)[0] for d in ("whole", "cut"))
@@ -114,16 +114,16 @@ def test_resume_equals_uninterrupted(walk, tmp_path):
 
 
 def test_finished_run_does_nothing_and_other_settings_are_refused(walk, tmp_path):
-    train_generator(tiny_run(2), [walk], tmp_path)
+    train_generator(tiny_run(2), [walk], tmp_path, humanoid())
     lines = len(read_metrics(tmp_path / METRICS_FILE))
-    train_generator(tiny_run(2), [walk], tmp_path)
+    train_generator(tiny_run(2), [walk], tmp_path, humanoid())
     assert len(read_metrics(tmp_path / METRICS_FILE)) == lines
     with pytest.raises(SettingsError, match="other settings"):
-        train_generator(tiny_run(2, seed=7), [walk], tmp_path)
+        train_generator(tiny_run(2, seed=7), [walk], tmp_path, humanoid())
 
 
 def test_what_is_saved_is_the_average(walk, tmp_path):
-    returned = train_generator(tiny_run(3), [walk], tmp_path)
+    returned = train_generator(tiny_run(3), [walk], tmp_path, humanoid())
     loaded = Generator.load(tmp_path / GENERATOR_FILE, humanoid())
     raw = load_checkpoint(tmp_path / CHECKPOINT_FILE)[0]
     assert not torch.equal(raw["values"], raw["average"])
@@ -133,9 +133,9 @@ def test_what_is_saved_is_the_average(walk, tmp_path):
 
 
 def test_init_starts_from_other_weights(walk, tmp_path):
-    first = train_generator(tiny_run(2), [walk], tmp_path / "a")
+    first = train_generator(tiny_run(2), [walk], tmp_path / "a", humanoid())
     frozen = dataclasses.replace(STEP, adam=AdamSettings(rate=0.0))
-    second = train_generator(tiny_run(1, step=frozen), [walk], tmp_path / "b", init=tmp_path / "a" / GENERATOR_FILE)
+    second = train_generator(tiny_run(1, step=frozen), [walk], tmp_path / "b", humanoid(), init=tmp_path / "a" / GENERATOR_FILE)
     for a, b in zip(first.network.parameters(), second.network.parameters(), strict=True):
         torch.testing.assert_close(a, b)
     torch.testing.assert_close(first.mean, second.mean)
@@ -143,16 +143,16 @@ def test_init_starts_from_other_weights(walk, tmp_path):
 
 def test_the_average_of_a_warm_start_begins_at_its_weights(walk, tmp_path):
     """After a step it has gone a thousandth of the way, and a run from the same weights goes on after a kill as ever."""
-    first = train_generator(tiny_run(2), [walk], tmp_path / "a")
+    first = train_generator(tiny_run(2), [walk], tmp_path / "a", humanoid())
     start = torch.cat([p.detach().flatten() for p in first.network.parameters()])
-    second = train_generator(tiny_run(3), [walk], tmp_path / "b", init=first, stop_after=1)
+    second = train_generator(tiny_run(3), [walk], tmp_path / "b", humanoid(), init=first, stop_after=1)
     raw = load_checkpoint(tmp_path / "b" / CHECKPOINT_FILE)[0]
     now, average = (torch.cat([p.flatten() for p in parameters(raw[name])]) for name in ("values", "average"))
     assert (now - start).abs().max() > 1e-4
     torch.testing.assert_close(average - start, 1e-3 * (now - start), atol=2e-7, rtol=0)
     torch.testing.assert_close(torch.cat([p.detach().flatten() for p in second.network.parameters()]), average)
-    resumed = train_generator(tiny_run(3), [walk], tmp_path / "b", init=first)
-    whole = train_generator(tiny_run(3), [walk], tmp_path / "c", init=first)
+    resumed = train_generator(tiny_run(3), [walk], tmp_path / "b", humanoid(), init=first)
+    whole = train_generator(tiny_run(3), [walk], tmp_path / "c", humanoid(), init=first)
     for a, b in zip(resumed.network.parameters(), whole.network.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -168,7 +168,7 @@ def parameters(values: torch.Tensor) -> list[torch.Tensor]:
 def test_rate_of_a_training(walk, tmp_path):
     settings = tiny_run(5)
     step = dataclasses.replace(settings.step, adam=dataclasses.replace(settings.step.adam, rate=3e-4))
-    train_generator(dataclasses.replace(settings, step=step), [walk], tmp_path / "out")
+    train_generator(dataclasses.replace(settings, step=step), [walk], tmp_path / "out", humanoid())
     rates = [row["rate"] for row in read_metrics(tmp_path / "out" / METRICS_FILE)]
     assert rates[0] == pytest.approx(3e-4 / STEP.warm_up, rel=1e-3) and max(rates) < 3e-4
 
@@ -191,7 +191,7 @@ def test_paper_recipe_trains(walk, tmp_path):
     assert recipe.step.objective == PaperObjective() and recipe.step.batch == 64
     small = GeneratorSettings(network=EncoderSettings(32, 1, 2, 32), schedule=DdpmSchedule(21, 5), encoding="exp")
     settings = dataclasses.replace(recipe, generator=small, step=dataclasses.replace(recipe.step, batch=8), log_steps=1)
-    train_generator(settings, [walk], tmp_path)
+    train_generator(settings, [walk], tmp_path, humanoid())
     rows = read_metrics(tmp_path / METRICS_FILE)
     assert len(rows) == 2 and rows[-1]["skipped"] == 0 and rows[-1]["penetration"] is not None
 
@@ -204,10 +204,10 @@ def test_dropout_of_a_resumed_run_is_that_of_one_that_was_never_stopped(walk, tm
         small = GeneratorSettings(EncoderSettings(32, 1, 2, 32, dropout), DdpmSchedule(21, 5), "exp")
         step = dataclasses.replace(recipe.step, batch=6, statistics_windows=100)
         settings = dataclasses.replace(recipe, generator=small, step=step, log_steps=1)
-        whole = train_generator(settings, [walk], tmp_path / f"whole{dropout}")
-        train_generator(settings, [walk], tmp_path / f"cut{dropout}", stop_after=2)
+        whole = train_generator(settings, [walk], tmp_path / f"whole{dropout}", humanoid())
+        train_generator(settings, [walk], tmp_path / f"cut{dropout}", humanoid(), stop_after=2)
         torch.rand(5)  # another use of torch's own stream in between
-        train_generator(settings, [walk], tmp_path / f"cut{dropout}")
+        train_generator(settings, [walk], tmp_path / f"cut{dropout}", humanoid())
         files = [(tmp_path / f"{name}{dropout}" / GENERATOR_FILE).read_bytes() for name in ("whole", "cut")]
         assert files[0] == files[1]
         weights[dropout] = torch.cat([p.detach().flatten() for p in whole.network.parameters()])

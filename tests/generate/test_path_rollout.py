@@ -175,7 +175,7 @@ def test_best_of_many_is_chosen_by_the_score():
 def test_clips_carry_their_own_ground():
     high = Terrain.flat((25, 25), height=1.5)
     result = roll_out(marcher([1.0]), [FLAT, high], [STRAIGHT, STRAIGHT], 2, RolloutSettings(seconds=0.5))
-    clips = result.clips([FLAT, high], [STRAIGHT, STRAIGHT], "run", Provenance(seed=3))
+    clips = result.clips([FLAT, high], [STRAIGHT, STRAIGHT], "run", Provenance(seed=3), humanoid())
     assert [c.terrain is high for c in clips] == [False, False, True, True]
     assert [c.name for c in clips] == ["run_0000", "run_0001", "run_0002", "run_0003"] and clips[0].provenance.seed == 3
 

@@ -50,7 +50,7 @@ def given(finished: Path) -> RunSources:
 def run(given: RunSources, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("continued") / "run"
     plans = (learning(LITTLE, 3), learning(0.0, 2, least_followed=1.0))  # other steps: a file of its own, of equal weights
-    run_loop(folder, replace(preset("tiny"), plans=plans, iterations=2, seed=1), given)
+    run_loop(folder, replace(preset("tiny"), plans=plans, iterations=2, seed=1), humanoid(), given)
     return folder
 
 

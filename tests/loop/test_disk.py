@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from parc.character import humanoid
 from parc.cli.main import main
 from parc.loop import LoopError, preset, run_loop
 from parc.loop.ledger import LEDGER
@@ -49,9 +50,9 @@ def test_full_disk_in_training(finished: Path, tmp_path: Path, dataset_hashes) -
     log.unlink()
     log.symlink_to("/dev/full")
     with pytest.raises(LoopError, match=r"is full; nothing finished is lost.*same command again"):
-        run_loop(folder, preset("tiny"))
+        run_loop(folder, preset("tiny"), humanoid())
     log.unlink()
-    run_loop(folder, preset("tiny"))
+    run_loop(folder, preset("tiny"), humanoid())
     assert dataset_hashes(folder) == dataset_hashes(finished)
 
 
@@ -60,10 +61,10 @@ def test_full_disk_anywhere(finished: Path, tmp_path: Path, dataset_hashes) -> N
     disk = tmp_path / "disk"
     with small_disk(disk, "900k"):
         with pytest.raises(LoopError, match="is full"):
-            run_loop(disk / "run", preset("tiny"))
+            run_loop(disk / "run", preset("tiny"), humanoid())
         assert "iteration-01/generator" in (disk / "run" / LEDGER).read_text()
         subprocess.run(["mount", "-o", "remount,size=50m", str(disk)], check=True)
-        run_loop(disk / "run", preset("tiny"))
+        run_loop(disk / "run", preset("tiny"), humanoid())
         assert dataset_hashes(disk / "run") == dataset_hashes(finished)
 
 
@@ -72,7 +73,7 @@ def test_read_only(finished: Path, tmp_path: Path) -> None:
     with small_disk(disk, "50m"):
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         with pytest.raises(LoopError, match=r"cannot be written to.*Read-only file system"):
-            run_loop(disk / "run", preset("tiny"))
+            run_loop(disk / "run", preset("tiny"), humanoid())
 
 
 def test_file_in_place_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +96,7 @@ def test_a_lost_gpu(finished: Path, tmp_path: Path, dataset_hashes) -> None:
             raise error
 
         with pytest.raises(LoopError) as caught:
-            run_loop(folder, preset("tiny"), after_iteration=fail)
+            run_loop(folder, preset("tiny"), humanoid(), after_iteration=fail)
         assert told in str(caught.value) and "\n" not in str(caught.value) and "nothing finished" in str(caught.value)
-    run_loop(folder, preset("tiny"))
+    run_loop(folder, preset("tiny"), humanoid())
     assert dataset_hashes(folder) == dataset_hashes(finished)

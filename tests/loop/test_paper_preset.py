@@ -87,7 +87,7 @@ def shrunk(settings: LoopSettings) -> LoopSettings:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Not to be changed: copy it."""
     folder = tmp_path_factory.mktemp("paper") / "run"
-    run_loop(folder, shrunk(preset("paper")))
+    run_loop(folder, shrunk(preset("paper")), humanoid())
     return folder
 
 
@@ -207,11 +207,11 @@ def test_stages_of_the_start_are_done_once_and_a_lost_one_is_made_again(run: Pat
     copy = Path(shutil.copytree(run, tmp_path / "run"))
     settings = shrunk(preset("paper"))
     before, shard = began(copy), next((copy / "iteration-00" / "recording").glob("shard-*"))
-    run_loop(copy, settings)
+    run_loop(copy, settings, humanoid())
     assert began(copy) == before
     content = shard.read_bytes()
     shard.unlink()
-    run_loop(copy, settings)
+    run_loop(copy, settings, humanoid())
     assert [name for name, when in began(copy).items() if when != before[name]] == ["iteration-00/recording"]
     assert shard.read_bytes() == content
 
@@ -220,7 +220,7 @@ def test_without_any_correction_motions_join_as_the_network_made_them(run: Path,
     """The paper's ablation: the clips of D_1 are rows of the rollouts, chosen by hand-computed scores."""
     copy = Path(shutil.copytree(run, tmp_path / "run"))
     settings = replace(shrunk(preset("paper")), physics_correction=False, kinematic_correction=False)
-    run_loop(copy, settings, over_again=True)
+    run_loop(copy, settings, humanoid(), over_again=True)
     place = copy / "iteration-01"
     made, before = names(place / "synthesis"), names(copy / "iteration-00" / "dataset" / "dataset")
     joined = Dataset.open(place / "dataset" / "dataset")

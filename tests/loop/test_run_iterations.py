@@ -35,7 +35,7 @@ def done_over(began) -> Callable[..., list[str]]:
     def call(folder: Path, settings: LoopSettings, sources: RunSources = RunSources(), over_again: bool = True) -> list[str]:
         """Stages that a further call does."""
         before = began(folder)
-        run_loop(folder, settings, sources, over_again=over_again)
+        run_loop(folder, settings, humanoid(), sources, over_again=over_again)
         return [name for name, when in began(folder).items() if before.get(name) != when]
 
     return call
@@ -114,7 +114,7 @@ def test_a_lost_output_is_made_again_and_is_the_same(copied: Path, done_over, da
 
 def test_a_second_iteration_goes_on_from_the_first(copied: Path, began) -> None:
     first = began(copied)
-    run_loop(copied, replace(preset("tiny"), iterations=2))
+    run_loop(copied, replace(preset("tiny"), iterations=2), humanoid())
     now = began(copied)
     assert {name: now[name] for name in first} == first, "the first iteration is not touched"
     assert [name for name in now if name not in first] == [f"iteration-02/{stage}" for stage in STAGES]
@@ -132,11 +132,11 @@ def test_without_physics_correction_generated_clips_join_directly(copied: Path, 
 def test_a_data_set_or_folder_of_the_users_is_the_start(finished: Path, tmp_path: Path) -> None:
     missing = tmp_path / "nothing"
     with pytest.raises(DatasetError, match="neither a data set nor a folder"):
-        run_loop(tmp_path / "a", preset("tiny"), RunSources(dataset=missing))
+        run_loop(tmp_path / "a", preset("tiny"), humanoid(), RunSources(dataset=missing))
     clips = walks(replace(preset("tiny").start, clips=1), 5, humanoid())
     with DatasetWriter(tmp_path / "mine", humanoid()) as writer:
         writer.append([replace(clips[0], name="it1_u000000_t00_0_sim")])
-    result = run_loop(tmp_path / "b", preset("tiny"), RunSources(dataset=tmp_path / "mine"))
+    result = run_loop(tmp_path / "b", preset("tiny"), humanoid(), RunSources(dataset=tmp_path / "mine"))
     names = Dataset.open(result.dataset).names
     assert names[0] == "it1_u000000_t00_0_sim" and len(set(names)) == len(names)
     assert not (tmp_path / "b" / "start").exists()
@@ -147,11 +147,11 @@ def test_models_of_another_body_or_kind_are_one_sentence(finished: Path, tmp_pat
     wrong = tmp_path / "wrong.safetensors"
     Generator(ball, GeneratorSettings(network=PrefixSettings(32, 1, 2, 64))).save(wrong)
     with pytest.raises(CharacterError, match="trained for character 'ball'"):
-        run_loop(tmp_path / "a", preset("tiny"), RunSources(generator=wrong))
+        run_loop(tmp_path / "a", preset("tiny"), humanoid(), RunSources(generator=wrong))
     with pytest.raises(ParcError, match="expected a tracker actor"):
-        run_loop(tmp_path / "a", preset("tiny"), RunSources(tracker=wrong))
+        run_loop(tmp_path / "a", preset("tiny"), humanoid(), RunSources(tracker=wrong))
     with pytest.raises(DatasetError, match="is for character 'humanoid'"):
-        run_loop(tmp_path / "c", preset("tiny"), RunSources(dataset=finished / "start"), ball)
+        run_loop(tmp_path / "c", preset("tiny"), ball, RunSources(dataset=finished / "start"))
 
 
 def test_given_models_are_gone_on_with(copied: Path, done_over) -> None:
@@ -191,7 +191,7 @@ def test_two_processes_cannot_work_on_one_run(copied: Path) -> None:
     from parc.loop.ledger import locked
 
     with locked(copied), pytest.raises(LoopError, match="being worked on by process"):
-        run_loop(copied, preset("tiny"))
+        run_loop(copied, preset("tiny"), humanoid())
 
 
 def test_presets_are_what_they_say() -> None:

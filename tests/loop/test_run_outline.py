@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parc.character import humanoid
 from parc.cli.main import main
 from parc.dataset import Dataset
 from parc.loop import LoopSettings, RunSources, preset, run_loop
@@ -70,7 +71,7 @@ def shrunk(settings: LoopSettings) -> LoopSettings:
 def test_the_stages_of_the_gpu_preset_run_in_small(tmp_path: Path) -> None:
     """Iteration 3 is the first on the course; all options but the counts are the preset's."""
     settings = shrunk(preset("gpu"))
-    run_loop(tmp_path, replace(settings, plans=(settings.plan(1), settings.plan(3)), iterations=2))
+    run_loop(tmp_path, replace(settings, plans=(settings.plan(1), settings.plan(3)), iterations=2), humanoid())
     for i in (1, 2):
         assert (tmp_path / f"iteration-{i:02d}" / "tracker" / "actor.safetensors").is_file()
         assert len(Dataset.open(tmp_path / f"iteration-{i:02d}" / "dataset" / "dataset")) >= 2

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from parc.character import Character, humanoid
+from parc.character import Character
 from parc.dataset import Clip, load_clip
 from parc.errors import SettingsError, TerrainError
 from parc.generate.model.motion_generator import Generator
@@ -72,16 +72,15 @@ def path_of(path: TerrainPath | File) -> TerrainPath:
     return path if isinstance(path, TerrainPath) else load_path(Path(path))
 
 
-def character_of(character: Character | None) -> Character:
-    """The humanoid if none is given."""
-    return humanoid() if character is None else character
-
-
 def generator_of(generator: Generator | File | None, character: Character, device: str) -> Generator:
-    """A generator as it is, from a file, or the one in the box."""
-    return generator if isinstance(generator, Generator) else Generator.load(generator or shipped_generator(), character, device)
+    """A generator as it is, from a file, or the character's in the box."""
+    if isinstance(generator, Generator):
+        return generator
+    return Generator.load(generator or shipped_generator(body=character.name), character, device)
 
 
 def tracker_of(tracker: TrainedActor | File | None, character: Character, device: str) -> TrainedActor:
-    """A tracker as it is, from a file, or the one in the box."""
-    return tracker if isinstance(tracker, TrainedActor) else load_actor(tracker or shipped_tracker(), character, device)
+    """A tracker as it is, from a file, or the character's in the box."""
+    if isinstance(tracker, TrainedActor):
+        return tracker
+    return load_actor(tracker or shipped_tracker(character.name), character, device)

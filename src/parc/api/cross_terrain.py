@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from parc.api.arguments import AnyTerrain, File, changed, character_of, path_of, platforms_of, terrain_of
-from parc.character import Character
+from parc.api.arguments import AnyTerrain, File, changed, path_of, platforms_of, terrain_of
+from parc.api.whose_files import AnyCharacter, character_of
 from parc.errors import PathError, SettingsError
 from parc.generate.model.blended_denoising import Blend
 from parc.generate.rollout.path_rollout import RolloutSettings
@@ -42,7 +42,7 @@ def traverse(
     generator: File | None = None,
     tracker: File | None = None,
     models: Models | None = None,
-    character: Character | None = None,
+    character: AnyCharacter | None = None,
     preset: CrossingPreset = "search",
     effort: float | None = None,
     settings: TraverseSettings | None = None,
@@ -62,6 +62,7 @@ def traverse(
         parc.save(result, "out/crossed")                                 # motions, a page with a replay, the facts
 
     start, goal: cells; without them random ones near the edges (of platforms the two landings). path: where to go, instead.
+    character: a `Character`, a name or an MJCF file; that of the models' files if not given.
     models: those of `Models.load`, to cross often; else `generator` and `tracker` are files, and those in the box if not given.
     effort: price of climbs, drops and jumps in planning; 0 is the paper's cost. Other arguments are fields of `TraverseSettings`,
     as `tries`, `threads`, and `method=SearchSettings(candidates=6)`. `on_progress` is told metres along the path.
@@ -79,7 +80,9 @@ def traverse(
             way = route_over(ground, settings.route, seed, start, goal)
         if models is None:
             generator_file, tracker_file = (None if file is None else Path(file) for file in (generator, tracker))
-            models = Models.load(character_of(character), choose_device(device), generator_file, tracker_file)
+            models = Models.load(
+                character_of(character, generator_file, tracker_file), choose_device(device), generator_file, tracker_file
+            )
 
         def tell(attempt: int, rounds: int, left: float) -> None:
             if on_progress is not None:

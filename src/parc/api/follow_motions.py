@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from parc.api.arguments import AnyClip, File, changed, character_of, clip_of, tracker_of
+from parc.api.arguments import AnyClip, File, changed, clip_of, tracker_of
 from parc.api.cross_terrain import Device
+from parc.api.whose_files import AnyCharacter, character_of
 from parc.character import Character
 from parc.dataset import Clip, Dataset
 from parc.dataset.clip_reading import read_clips
@@ -51,7 +52,7 @@ def track(
     clip: AnyClip,
     *,
     tracker: TrainedActor | File | None = None,
-    character: Character | None = None,
+    character: AnyCharacter | None = None,
     start_time: float = 0.0,
     threads: int = 1,
     device: Device = "auto",
@@ -62,9 +63,10 @@ def track(
         tracked = parc.track("walk.motion")
         tracked.success, tracked.joint_error, tracked.clip
 
-    start_time: s into the reference at which to begin. threads: of the CPU engine.
+    character: a `Character`, a name or an MJCF file; that of the files if not given. start_time: s into the reference at which
+    to begin. threads: of the CPU engine.
     """
-    body = character_of(character)
+    body = character_of(character, clip, tracker)
     with within_threads(1):  # two gain a tenth for one character, and lose nearly all where another program has a core
         reference = _checked(clip_of(clip, body), body)
         where = choose_device(device)
@@ -102,7 +104,7 @@ def record(
     out: File,
     *,
     tracker: File | None = None,
-    character: Character | None = None,
+    character: AnyCharacter | None = None,
     iteration: int = 1,
     worlds: int = 0,
     threads: int = 0,
@@ -124,7 +126,7 @@ def record(
     if min(iteration, worlds, threads) < 0:
         asked = f"iteration {iteration}, {worlds} worlds and {threads} threads"
         raise SettingsError(f"{asked} were asked for, expected no number below 0")
-    settings, body = changed(settings or RecordSettings(), changes), character_of(character)
+    settings, body = changed(settings or RecordSettings(), changes), character_of(character, clips, tracker)
     if isinstance(clips, str | Path):
         source: Dataset | Sequence[Clip] = references(Path(clips), Path(out), body)
     else:
@@ -138,7 +140,7 @@ def record(
             on_progress(done, len(source), outcome.clip)
 
     with within_threads(threads):
-        file = tracker or shipped_tracker()
+        file = tracker or shipped_tracker(body.name)
         where = choose_device(device)
         return record_dataset(file, source, out, body, where, settings, iteration, tell, worlds, threads, workers)
 

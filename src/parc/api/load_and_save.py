@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from parc.api.arguments import File, character_of
+from parc.api.arguments import File
 from parc.api.crossing_files import crossing_page, write_crossing
 from parc.api.follow_motions import TrackedClip
+from parc.api.whose_files import AnyCharacter, character_of
 from parc.character import Character
 from parc.character.mjcf import character_from_mjcf
 from parc.correct.generate_clip import GeneratedClip
@@ -27,7 +28,7 @@ Loaded = Clip | list[Clip] | Dataset | Terrain | TerrainPath | Character | Gener
 Saved = Clip | GeneratedClip | TrackedClip | Traverse | Terrain | TerrainPath | Sequence[Clip]
 
 
-def load(file: File, *, character: Character | None = None, device: str = "cpu") -> Loaded:
+def load(file: File, *, character: AnyCharacter | None = None, device: str = "cpu") -> Loaded:
     """What a file or folder holds, by its extension.
 
     clip = parc.load("walk.motion")          # .motion .pkl .txt .bvh .npz, or DATASET/NAME: a Clip
@@ -35,25 +36,26 @@ def load(file: File, *, character: Character | None = None, device: str = "cpu")
     terrain = parc.load("hills.terrain")     # .terrain, a grey image or a mesh: a Terrain
     path = parc.load("way.json")             # a TerrainPath
     body = parc.load("robot.xml")            # MJCF: a Character
-    tracker = parc.load("tracker.safetensors")   # a Generator or a Tracker, for `character` (the humanoid if not given)
+    tracker = parc.load("tracker.safetensors")   # a Generator or a Tracker, for `character` (that of the file if not given)
     """
-    place, body = Path(file), character_of(character)
+    place = Path(file)
     suffix = place.suffix.lower()
+    if suffix == ".xml" and not place.is_dir():
+        return character_from_mjcf(place)
+    body = character_of(character, place)
     if place.is_dir():
         return Dataset.open(place, body) if (place / INDEX).is_file() else read_clips(place, body)
     if suffix in (".terrain", *IMAGE_SUFFIXES, *MESH_SUFFIXES):
         return load_terrain(place)
     if suffix == ".json":
         return load_path(place)
-    if suffix == ".xml":
-        return character_from_mjcf(place)
     if suffix == ".safetensors":
         kind = read_description(place).get("kind")
         return Generator.load(place, body, device) if kind == KIND else load_actor(place, body, device)
     return load_clip(place, body)
 
 
-def save(thing: Saved, file: File, *, character: Character | None = None) -> list[Path]:
+def save(thing: Saved, file: File, *, character: AnyCharacter | None = None) -> list[Path]:
     """Write it by the file's extension, whole or not at all; the files that were written.
 
     parc.save(clip, "walk.glb")              # .motion .pkl .bvh .npz .glb .usd
@@ -62,7 +64,7 @@ def save(thing: Saved, file: File, *, character: Character | None = None) -> lis
     parc.save([clip, other], "mydata")       # clips into the folder of a data set
     parc.save(terrain, "hills.terrain")      # also .png and meshes
     """
-    place, body = Path(file), character_of(character)
+    place, body = Path(file), character_of(character, _clips_of(thing))
     if isinstance(thing, Traverse):
         if place.suffix.lower() == ".html":
             return [crossing_page(thing, body).write(place)]
@@ -83,3 +85,13 @@ def save(thing: Saved, file: File, *, character: Character | None = None) -> lis
         with DatasetWriter(place, body) as writer:
             writer.append(clips)
     return [place]
+
+
+def _clips_of(thing: Saved) -> list[Clip | None]:
+    """Of what is to be saved: they say whose it is."""
+    if isinstance(thing, Traverse):
+        return [thing.simulated, thing.plan]
+    if isinstance(thing, GeneratedClip | TrackedClip):
+        return [thing.clip]
+    parts = [thing] if isinstance(thing, Clip) else thing if isinstance(thing, Sequence) else []
+    return [part for part in parts if isinstance(part, Clip)]

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from parc.api.arguments import AnyClip, AnyTerrain, File, changed, character_of, clip_of, generator_of, path_of, terrain_of
+from parc.api.arguments import AnyClip, AnyTerrain, File, changed, clip_of, generator_of, path_of, terrain_of
 from parc.api.cross_terrain import Device
-from parc.character import Character
+from parc.api.whose_files import AnyCharacter, character_of
 from parc.correct.correct_motions import OptimiseSettings, optimise
 from parc.correct.generate_clip import GenerateClipSettings, GeneratedClip, generate_clip
 from parc.dataset import Clip
@@ -26,7 +26,7 @@ def generate(
     *,
     path: TerrainPath | File | None = None,
     generator: Generator | File | None = None,
-    character: Character | None = None,
+    character: AnyCharacter | None = None,
     preset: PaperPreset = "default",
     settings: GenerateClipSettings | None = None,
     seed: int = 0,
@@ -40,21 +40,22 @@ def generate(
         made = parc.generate("boxes", candidates=4, seed=1)
         made.clip, made.reached
 
-    path: where to go; without it one is planned between random points near the edges. preset paper: the paper's sampler and
+    character: a `Character`, a name or an MJCF file; that of the generator if not given. path: where to go; without it one is
+    planned between random points near the edges. preset paper: the paper's sampler and
     heuristic. Other arguments are fields of `GenerateClipSettings`: `candidates`, `rollout`, `select`. `on_progress` counts
     windows of the most there may be; motions that arrive end sooner.
     """
     settings = changed(settings or _of_preset(GenerateClipSettings, preset), changes)
-    model = generator_of(generator, character_of(character), choose_device(device))
+    model = generator_of(generator, character_of(character, generator), choose_device(device))
     ground = terrain_of(terrain, seed)
     way = path_of(path) if path is not None else plan_random_path(ground, np.random.default_rng(seed))
-    return generate_clip(model, ground, way, name, settings, seed, _name_of(generator), on_progress)
+    return generate_clip(model, ground, way, name, settings, seed, _name_of(generator, model), on_progress)
 
 
 def correct(
     clip: AnyClip,
     *,
-    character: Character | None = None,
+    character: AnyCharacter | None = None,
     preset: PaperPreset = "default",
     settings: OptimiseSettings | None = None,
     device: Device = "auto",
@@ -69,7 +70,7 @@ def correct(
     The clip's provenance says each term before and after.
     """
     settings = changed(settings or _of_preset(OptimiseSettings, preset), changes)
-    body, iterations = character_of(character), settings.iterations
+    body, iterations = character_of(character, clip), settings.iterations
 
     def tell(done: int, loss: float) -> None:
         if on_progress is not None:
@@ -87,6 +88,7 @@ def _of_preset(kind: type, preset: PaperPreset) -> Any:
     return kind.paper() if preset == "paper" else kind()  # type: ignore[attr-defined]
 
 
-def _name_of(generator: Generator | File | None) -> str:
+def _name_of(generator: Generator | File | None, model: Generator) -> str:
     """For a clip's provenance."""
-    return "generator" if isinstance(generator, Generator) else Path(generator or shipped_generator()).name
+    named = generator or shipped_generator(body=model.character.name)
+    return "generator" if isinstance(named, Generator) else Path(named).name

@@ -1,6 +1,6 @@
 """Skills made by rule where motion capture is missing: scripts of contacts, fitted to the laws of mechanics."""
 
-from parc.author.author_clips import SKILLS, Authored, MakeSettings, author, fixed_scripts, random_scripts
+from parc.author.author_clips import SKILLS, Authored, MakeSettings, author, check_can_author, fixed_scripts, random_scripts
 from parc.author.script_to_draft import Draft, draft
 from parc.author.skill_script import Grip, Key, Script, Step, Via
 from parc.author.skills.climb import Climb, climb
@@ -15,5 +15,6 @@ from parc.quality.limit_profiles import AuthoredLimits
 __all__ = [
     "SKILLS", "Authored", "AuthoredLimits", "Climb", "Descend", "Draft", "ForwardJump", "GetUp", "Grip",
     "JumpStyle", "Key", "MakeSettings", "RunJump", "Script", "Solve", "SolveSettings", "Step", "Vault", "Via", "author",
-    "climb", "descend", "draft", "fixed_scripts", "forward_jump", "get_up", "random_scripts", "run_jump", "vault",
+    "check_can_author", "climb", "descend", "draft", "fixed_scripts", "forward_jump", "get_up", "random_scripts",
+    "run_jump", "vault",
 ]  # fmt: skip

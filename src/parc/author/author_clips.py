@@ -22,8 +22,9 @@ from parc.author.skills.stand_up import GetUp, get_up
 from parc.author.skills.vault import Style, Vault, vault
 from parc.author.solve_motions import Solve, SolveSettings
 from parc.character.character import Character
+from parc.character.named_character import HUMANOID, find_character
 from parc.dataset.clip import Clip, Provenance
-from parc.errors import SettingsError
+from parc.errors import CharacterError, SettingsError
 from parc.fit.held_parts import Side
 from parc.mocap.contact.label_touching_bodies import label_touching
 from parc.motion.motion import Motion
@@ -225,6 +226,15 @@ _RANDOM: dict[str, Callable[[str, Draw], Script]] = {
     "run_jump_climb": _random_run_jump,
     "get_up": _random_get_up,
 }
+
+
+def check_can_author(character: Character) -> None:
+    """Refuse a body that the skills are not written for: their footholds and handholds are in metres of the humanoid."""
+    if character.fingerprint != find_character(HUMANOID).fingerprint:
+        raise CharacterError(
+            f"skills are made by rule for the humanoid's lengths, not for '{character.name}': make them for the humanoid, "
+            "then fit them (`parc convert --retarget --character ..`)"
+        )
 
 
 def author(

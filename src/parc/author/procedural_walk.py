@@ -15,7 +15,7 @@ from scipy import ndimage
 
 from parc.character import rotation
 from parc.character.character import Character
-from parc.character.humanoid import humanoid
+from parc.character.named_character import HUMANOID, find_character
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import PathError
 from parc.fit.two_bone_ik import limb_angles
@@ -53,7 +53,8 @@ _REACH = 0.995 * (_THIGH + _SHIN)
 
 
 def stroll(terrain: Terrain, path: TerrainPath, settings: StrollSettings = StrollSettings(), name: str = "stroll") -> Clip:
-    """A clip of the humanoid walking along a path at constant speed."""
+    """A clip of the humanoid, whose lengths these are, walking along a path at constant speed."""
+    character = find_character(HUMANOID)
     dense = path.resampled(0.02)
     if dense.length < 2 * settings.step:
         raise PathError(f"a stroll needs a path of at least {2 * settings.step:g} m, this one has {path.length:.2f} m")
@@ -66,10 +67,10 @@ def stroll(terrain: Terrain, path: TerrainPath, settings: StrollSettings = Strol
     root[:, 2] = _root_height(root, heading, feet)
     return Clip(
         name=name,
-        motion=_pose(humanoid(), root, heading, feet, s, settings),
+        motion=_pose(character, root, heading, feet, s, settings),
         terrain=terrain,
         path=path,
-        character=humanoid().fingerprint,
+        character=character.fingerprint,
         provenance=Provenance(source="stroll", skill="walk"),
     )
 

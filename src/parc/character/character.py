@@ -57,6 +57,8 @@ class Joint:
     """N m"""
     weight: float = 0.0
     """weight in the tracker's pose reward"""
+    speed_limit: float = 0.0
+    """rad/s that the motor reaches at most; 0: none is known"""
 
     @property
     def dof(self) -> int:
@@ -69,6 +71,30 @@ class Joint:
     @property
     def is_hinge(self) -> bool:
         return len(self.axes) == 1
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass of a body where its shapes do not tell: a robot's links are weighed, and their shapes only touch."""
+
+    mass: float
+    """kg"""
+    centre: Vector
+    """centre of mass in the body frame, m"""
+    moments: tuple[float, float, float, float, float, float]
+    """xx, yy, zz, xy, xz, yz of the inertia about the centre of mass, along the body frame's axes, kg m2"""
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A place of a human body on a character: where its knee is, where its palm."""
+
+    place: str
+    """as `parc.mocap.read.joint_naming.PLACES` calls it: left_knee, right_wrist, head"""
+    body: int
+    """index of the body it is fixed to"""
+    point: Vector = (0.0, 0.0, 0.0)
+    """in the frame of that body, m"""
 
 
 @dataclass(frozen=True)
@@ -85,6 +111,13 @@ class Body:
     is_key: bool = False
     """end effectors: the key bodies of the tracking reward"""
     is_foot: bool = False
+    inertial: Inertial | None = None
+    """what it weighs; None: what its shapes weigh"""
+
+    @property
+    def mass(self) -> float:
+        """kg"""
+        return self.inertial.mass if self.inertial is not None else sum(s.mass for s in self.shapes)
 
 
 @dataclass(frozen=True)
@@ -95,6 +128,8 @@ class Character:
     bodies: tuple[Body, ...]
     mirror_of: tuple[int, ...] | None = field(default=None)
     """body index of each body's mirror image in the plane y = 0; None if the body is not symmetric"""
+    landmarks: tuple[Landmark, ...] = ()
+    """places of a human body on it, for motions of people; those not named are found by the bodies' names or by geometry"""
 
     def __post_init__(self) -> None:
         if not self.bodies:
@@ -180,7 +215,17 @@ class Character:
     @cached_property
     def mass(self) -> float:
         """kg"""
-        return sum(s.mass for b in self.bodies for s in b.shapes)
+        return sum(s.mass for b in self.bodies for s in b.shapes) if not self.is_weighed else sum(b.mass for b in self.bodies)
+
+    @cached_property
+    def is_weighed(self) -> bool:
+        """Whether any body's mass is told beside its shapes."""
+        return any(b.inertial is not None for b in self.bodies)
+
+    @cached_property
+    def is_hinged(self) -> bool:
+        """Whether all joints are hinges, as robots have: their ranges are exact, and motions keep inside them."""
+        return all(b.joint.dof <= 1 for b in self.bodies)
 
     @cached_property
     def fingerprint(self) -> str:

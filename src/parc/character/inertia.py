@@ -23,9 +23,13 @@ class Inertia(NamedTuple):
 
 @cache  # captured graphs read these tensors, so none may be dropped
 def inertia(character: Character, device: torch.device | str = "cpu") -> Inertia:
-    """From the bodies' shapes and densities."""
+    """From what the bodies are said to weigh, or from their shapes and densities."""
     masses, centres = [], []
     for body in character.bodies:
+        if body.inertial is not None:
+            masses.append(body.inertial.mass)
+            centres.append(list(body.inertial.centre))
+            continue
         mass = sum(s.mass for s in body.shapes)
         weighted = [sum(s.mass * _centre(s)[k] for s in body.shapes) for k in range(3)]
         masses.append(mass)

@@ -155,7 +155,7 @@ def _distance(form: Form, points: Array) -> Array:
 def _round_cone(p: Array, a: Array, b: Array, r1: float, r2: float) -> Array:
     """[N] distance from the hull of two balls: the nearest ball of those between, whose radii go from r1 to r2."""
     ba, pa = b - a, p - a
-    length = max(float(ba @ ba), 1.0001 * (r1 - r2) ** 2)
+    length = max(float(ba @ ba), 1.0001 * (r1 - r2) ** 2, 1e-12)  # two balls in one place are one ball
     along = pa @ ba / length
     side = np.linalg.norm(pa - along[:, None] * ba, axis=-1)
     # The nearest ball lies where the cone's wall is met at a right angle: further on by the slope of the wall.

@@ -15,7 +15,8 @@ keeps it on each axis, and what is not limited may turn by pi. Hinges of one bod
 MuJoCo's own humanoid's ankles, are moved to the middle, and a note says so: there the frame map is not exact.
 
 Shapes are described in `mjcf_geom`, gains in `mjcf_motor`, symmetry in `find_symmetry`. Key bodies are the leaves of the tree,
-feet those leaves that at rest reach down to within 2 cm of the lowest; name your own where that is not right.
+feet those leaves that at rest reach down to within 2 cm of the lowest. A description beside the file, or in its place arguments,
+names them where that is not right (`body_description`); `MjcfCharacter.guesses` tells what was found by rule.
 """
 
 import math
@@ -31,10 +32,19 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.character import BALL_AXES, Body, Character, Joint, Vector
-from parc.character.find_symmetry import extent, find_mirror
+from parc.character.find_symmetry import extent
 from parc.character.kinematics import BodyPose
-from parc.character.mjcf_geom import body_name, body_shapes, vector
-from parc.character.mjcf_motor import read_motor
+from parc.character.mjcf_geom import body_inertial, body_name, body_shapes, collides, geoms_of, vector
+from parc.character.mjcf_motor import has_motor, read_motor
+from parc.character.robot.body_description import (
+    BodyDescription,
+    description_beside,
+    named_bodies,
+    read_description,
+    shipped_description,
+)
+from parc.character.robot.character_report import guesses_of
+from parc.character.robot.described_bodies import landmarks, mirror_of, with_told_boxes, with_told_motors
 from parc.errors import CharacterError
 
 _FOOT_TOLERANCE = 0.02
@@ -73,6 +83,8 @@ class MjcfCharacter:
     frames: FrameMap
     notes: tuple[str, ...]
     """one sentence for each thing that was approximated"""
+    guesses: tuple[str, ...] = ()
+    """one sentence for each thing that neither the file nor a description told"""
 
 
 def character_from_mjcf(
@@ -82,9 +94,10 @@ def character_from_mjcf(
     feet: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     facing: float = 0.0,
+    description: BodyDescription | None = None,
 ) -> Character:
     """The character of an MJCF file; see `read_mjcf` for the arguments, the frame map and what was approximated."""
-    return read_mjcf(path, name, feet=feet, keys=keys, facing=facing).character
+    return read_mjcf(path, name, feet=feet, keys=keys, facing=facing, description=description).character
 
 
 def read_mjcf(
@@ -94,19 +107,25 @@ def read_mjcf(
     feet: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     facing: float = 0.0,
+    description: BodyDescription | None = None,
 ) -> MjcfCharacter:
-    """Read an MJCF file.
+    """Read an MJCF file, and its `description`: by default the one beside it, or else the one in this package, if there is one.
 
     `feet` and `keys` are names of bodies that replace the ones found by geometry. `facing` (rad, from x towards y) is where the
     character of the file looks at rest; the file's rest pose is turned back by it, since characters here look along x.
     """
     spec, model = _compile(Path(path))
     ids = _character_bodies(model)
-    rest = _rest_pose(model, ids[0], facing)
+    beside = description_beside(path)
+    if description is None and beside.is_file():
+        description = read_description(beside)
+    told = description or shipped_description([body_name(model, b) for b in ids]) or BodyDescription()
+    rest = _rest_pose(model, ids[0], facing or math.radians(told.facing))
     joints = {body: _joints_of(model, body) for body in ids}
     anchors = np.array([model.jnt_pos[joints[b]].mean(0) if b != ids[0] and joints[b] else np.zeros(3) for b in ids])
     origins = np.array([rest.xpos[b] + rest.xmat[b].reshape(3, 3) @ a for b, a in zip(ids, anchors, strict=True)])
     notes: list[str] = []
+    drawn = not any(collides(model, g) for b in ids for g in geoms_of(model, b))
 
     bodies = []
     for i, body in enumerate(ids):
@@ -117,17 +136,25 @@ def read_mjcf(
                 parent=parent,
                 offset=(0.0, 0.0, 0.0) if i == 0 else vector(origins[i] - origins[parent]),
                 joint=Joint() if i == 0 else _joint(model, rest, body, joints[body], notes),
-                shapes=body_shapes(spec, model, rest, body, origins[i], notes),
+                shapes=body_shapes(spec, model, rest, body, origins[i], notes, drawn),
+                inertial=body_inertial(spec, model, rest, body, origins[i]),
             )
         )
     depths = [float(origin[2]) + extent(body)[0][2] for origin, body in zip(origins, bodies, strict=True)]
     bodies = _with_motors(model, bodies, ids, joints, height=float(origins[0][2]) - min(depths))
+    bodies = with_told_boxes(with_told_motors(bodies, told), told)
+    names = [b.name for b in bodies]
+    feet = feet if told.feet is None or feet is not None else named_bodies(told.feet, names, "foot")
+    keys = keys if told.keys is None or keys is not None else named_bodies(told.keys, names, "key body")
     bodies = _with_ends(bodies, depths, feet, keys)
-    title = name or (spec.modelname if spec.modelname != "MuJoCo Model" else Path(path).stem)
+    title = name or told.name or (spec.modelname if spec.modelname != "MuJoCo Model" else Path(path).stem)
+    character = Character(title, tuple(bodies), mirror_of(bodies, told), landmarks(bodies, told))
+    silent = [body.name for body, i in zip(bodies, ids, strict=True) if body.joint.dof and not has_motor(model, joints[i])]
     return MjcfCharacter(
-        Character(title, tuple(bodies), find_mirror(bodies)),
+        character,
         FrameMap(tuple(ids), torch.tensor(anchors), torch.tensor(rest.xquat[ids][:, [1, 2, 3, 0]])),
         tuple(notes),
+        guesses_of(character, told, silent, feet is None, keys is None),
     )
 
 

@@ -1,11 +1,12 @@
 """MuJoCo geoms to the shapes a body is made of.
 
 Spheres, capsules and boxes are kept. A cylinder becomes the capsule inside it, or, when flatter than wide, the box inside
-it; an ellipsoid the capsule along its longest axis with the geometric mean of the other two as radius; a mesh the bounding
-box in its own frame. Geoms that collide with nothing are drawings, left out where the body has others.
+it; an ellipsoid the capsule along its longest axis with the geometric mean of the other two as radius; a mesh the smaller of the
+box and the capsule around its hull. Geoms that collide with nothing are drawings (by contype and conaffinity, however their
+class or group is called): a character none of whose geoms collide is made of them, any other leaves them out.
 
 Densities share the body's mass in MuJoCo (from geoms or from <inertial>) among its shapes as the geoms' masses do, so every
-body weighs what it weighs in MuJoCo.
+body weighs what it weighs in MuJoCo. Where the file tells the inertia, or a body has no shape, it is kept as it is told.
 """
 
 import math
@@ -16,6 +17,7 @@ import mujoco
 import numpy as np
 
 from parc.character.body_shape import Box, Capsule, Shape, Sphere, Vector
+from parc.character.character import Inertial
 from parc.errors import CharacterError
 
 _Make = Callable[[float], Shape]
@@ -26,14 +28,21 @@ _WATER = 1000.0
 
 
 def body_shapes(
-    spec: mujoco.MjSpec, model: mujoco.MjModel, rest: mujoco.MjData, body: int, origin: np.ndarray, notes: list[str]
+    spec: mujoco.MjSpec, model: mujoco.MjModel, rest: mujoco.MjData, body: int, origin: np.ndarray, notes: list[str], drawn: bool
 ) -> tuple[Shape, ...]:
-    """Shapes of a MuJoCo body in the world-aligned frame at `origin` (world, rest pose); `notes` gets what was approximated."""
+    """Shapes of a MuJoCo body in the world-aligned frame at `origin` (world, rest pose); `notes` gets what was approximated.
+
+    `drawn`: its drawings are its shapes, as nothing of the character collides.
+    """
     name = body_name(model, body)
     mass = float(model.body_mass[body])
-    geoms = _solid_geoms(model, body, mass)
+    geoms = geoms_of(model, body) if drawn else [g for g in geoms_of(model, body) if collides(model, g)]
     if not geoms:
         if mass == 0:
+            return ()
+        if geoms_of(model, body) or body in model.body_parentid[1:]:
+            why = "its geoms are drawings" if geoms_of(model, body) else "it has no geoms"
+            notes.append(f"body '{name}' touches nothing: {why}")
             return ()
         notes.append(f"body '{name}' has mass but no geoms: a ball of water at its centre of mass stands for it")
         return (Sphere(vector(rest.xipos[body] - origin), (mass / _WATER * 3 / (4 * math.pi)) ** (1 / 3), _WATER),)
@@ -57,11 +66,29 @@ def vector(v: np.ndarray) -> Vector:
     return (x, y, z)
 
 
-def _solid_geoms(model: mujoco.MjModel, body: int, mass: float) -> list[int]:
+def body_inertial(
+    spec: mujoco.MjSpec, model: mujoco.MjModel, rest: mujoco.MjData, body: int, origin: np.ndarray
+) -> Inertial | None:
+    """What the file says a body weighs, in the world-aligned frame at `origin`; None where its geoms say it."""
+    source, mass = spec.bodies[body], float(model.body_mass[body])
+    assert source.id == body
+    if mass == 0 or not (source.explicitinertial or not any(collides(model, g) for g in geoms_of(model, body))):
+        return None
+    turn = rest.ximat[body].reshape(3, 3)
+    full = turn @ np.diag(model.body_inertia[body]) @ turn.T
+    moments = tuple(round(float(full[i, j]), 12) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+    return Inertial(mass, vector(rest.xipos[body] - origin), moments)  # type: ignore[arg-type]
+
+
+def geoms_of(model: mujoco.MjModel, body: int) -> list[int]:
+    """All geoms of a MuJoCo body."""
     first = model.body_geomadr[body]
-    every = [int(g) for g in range(first, first + model.body_geomnum[body])]
-    solid = [g for g in every if model.geom_contype[g] or model.geom_conaffinity[g]]
-    return solid or (every if mass > 0 else [])
+    return [int(g) for g in range(first, first + model.body_geomnum[body])]
+
+
+def collides(model: mujoco.MjModel, geom: int) -> bool:
+    """Whether a geom is more than a drawing."""
+    return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 
 def _declared_mass(spec: mujoco.MjSpec, model: mujoco.MjModel, geom: int, shape_volume: float) -> float:
@@ -103,13 +130,32 @@ def _shape(model: mujoco.MjModel, rest: mujoco.MjData, geom: int, origin: np.nda
             radius = math.sqrt(small * middle)
             return _capsule(centre, axes[:, longest], radius, long - radius)
         case kinds.mjGEOM_MESH:
+            middle_of_box, half = model.geom_aabb[geom, :3], np.maximum(model.geom_aabb[geom, 3:], 1e-4)
+            place = centre + axes @ middle_of_box
+            longest, radius, reach = _capsule_around(_mesh_points(model, geom) - middle_of_box)
+            if math.pi * radius**2 * (2 * reach + 4 / 3 * radius) < 8 * math.prod(half):
+                notes.append(f"{label} is a mesh, read as the capsule around it")
+                return _capsule(place, axes[:, longest], radius, reach)
             notes.append(f"{label} is a mesh, read as its bounding box")
-            middle_of_box, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
-            return _box(centre + axes @ middle_of_box, axes, np.maximum(half, 1e-4))
+            return _box(place, axes, half)
         case other:
             raise CharacterError(
                 f"{label} is of type {kinds(other).name}; only sphere, capsule, box, cylinder, ellipsoid and mesh can be read"
             )
+
+
+def _mesh_points(model: mujoco.MjModel, geom: int) -> np.ndarray:
+    mesh = int(model.geom_dataid[geom])
+    first = model.mesh_vertadr[mesh]
+    return np.asarray(model.mesh_vert[first : first + model.mesh_vertnum[mesh]], dtype=np.float64)
+
+
+def _capsule_around(points: np.ndarray) -> tuple[int, float, float]:
+    """Axis (0, 1, 2), radius and half length of the capsule around points [N, 3], centred at the origin."""
+    longest = int(np.abs(points).max(0).argmax())
+    beside = np.linalg.norm(np.delete(points, longest, axis=1), axis=1)
+    radius = float(beside.max())
+    return longest, radius, max(float((np.abs(points[:, longest]) - np.sqrt(np.maximum(radius**2 - beside**2, 0))).max()), 0.0)
 
 
 def _capsule(centre: np.ndarray, axis: np.ndarray, radius: float, half_length: float) -> _Make:

@@ -49,6 +49,11 @@ def read_motor(model: mujoco.MjModel, joints: list[int], subtree_mass: float, to
     )
 
 
+def has_motor(model: mujoco.MjModel, joints: list[int]) -> bool:
+    """Whether the file says anything of what drives a joint."""
+    return any(any(_actuators(model, j)) or model.jnt_stiffness[j] > 0 for j in joints)
+
+
 def _dofs(model: mujoco.MjModel, joint: int) -> np.ndarray:
     width = 3 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL else 1
     return model.jnt_dofadr[joint] + np.arange(width)

@@ -2,6 +2,9 @@
 
 People on level ground bend the knee they stand on by 20 to 30 degrees. Scores that pay for progress and for survival alone prefer
 a low quick step, so whatever chooses between motions of a character may ask for this price too.
+
+Lengths that say how a body stands, crouches or lies are told in metres of the humanoid (how low a pelvis is down, how high a root
+is over a path) and multiplied by `size_of`, the stature beside the humanoid's, which is exactly 1 for it.
 """
 
 from functools import cache
@@ -11,6 +14,8 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
+from parc.character.find_symmetry import extent
+from parc.character.humanoid import humanoid
 from parc.character.kinematics import BodyPose
 from parc.character.limb_chains import limbs_of
 
@@ -59,3 +64,18 @@ def crouch(character: Character, pose: BodyPose, contacts: Tensor, allowed: floa
     on_feet = contacts.index_select(-1, at.feet).amax(-1)
     by_others = contacts.index_select(-1, at.others).amax(-1)
     return (knees.amin(-1) - allowed).clamp_min(0.0) * (on_feet * (1.0 - by_others)).clamp(0.0, 1.0)
+
+
+def stature(character: Character) -> float:
+    """m from the lowest point up to the root, at rest."""
+    heights = [0.0]
+    for body in character.bodies[1:]:
+        heights.append(heights[body.parent] + body.offset[2])
+    return -min(height + extent(body)[0][2] for height, body in zip(heights, character.bodies, strict=True))
+
+
+@cache
+def size_of(character: Character) -> float:
+    """The stature in those of the humanoid; a root that is the lowest point of its body says nothing, and counts as 1."""
+    own = stature(character)
+    return own / stature(humanoid()) if own > 0.02 else 1.0

@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.author import SKILLS, MakeSettings, author, fixed_scripts, random_scripts
-from parc.character import humanoid
-from parc.cli.base_command import Command, new_names, progress
+from parc.author import SKILLS, MakeSettings, author, check_can_author, fixed_scripts, random_scripts
+from parc.cli.base_command import new_names, progress
+from parc.cli.character_option import OfCharacter
 from parc.dataset import DatasetWriter
 from parc.errors import DatasetError, SettingsError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Author(Command):
+class Author(OfCharacter):
     """Make clips by rule where motion capture is missing: climbs, ways down with and without hands, jumps up and over gaps,
     vaults, running jumps at a ledge.
 
@@ -42,7 +42,8 @@ class Author(Command):
             raise SettingsError(f"{self.count} clips were asked for, expected at least 1")
         skills = self.skill or SKILLS
         scripts = fixed_scripts(skills) if self.fixed else random_scripts(self.count, self.seed, skills)
-        character = humanoid()
+        character = self.body(self.out)
+        check_can_author(character)
         rows: list[dict[str, Any]] = []
         otherwise = "choose another folder with -o" + ("" if self.fixed else " or other clips with --seed")
         with DatasetWriter(self.out, character) as writer:

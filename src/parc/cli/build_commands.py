@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.dataset import Dataset, card_markdown, data_card
 from parc.errors import DatasetError
 from parc.mocap import BuildSettings, build_dataset, load_naming
@@ -18,7 +18,7 @@ from parc.vary import VarySetSettings, vary_dataset
 
 
 @dataclass(frozen=True, kw_only=True)
-class Build(Command):
+class Build(OfCharacter):
     """Make clips on terrain of raw motion capture: retarget, label contacts, rebuild the ground, refine, judge.
 
     Rows of the shortlist: source, skill, and where needed first_frame, last_frame, true_fps, hands_touch (yes, no), stretch,
@@ -37,7 +37,7 @@ class Build(Command):
         """Build."""
         naming = load_naming(self.names) if self.names else None
         with progress(None, "building") as bar:
-            report = build_dataset(self.shortlist, self.out, humanoid(), self.settings, shown(bar), naming)
+            report = build_dataset(self.shortlist, self.out, self.body(self.out), self.settings, shown(bar), naming)
         card = self.out / "card.md"
         write_bytes_atomically(card, card_markdown(data_card(Dataset.open(self.out))).encode())
         if not report.named("kept"):
@@ -74,7 +74,7 @@ class Build(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vary(Command):
+class Vary(OfCharacter):
     """Make spatial variations of every clip: other heights, gaps and headings, boxes around, flights that still fall.
 
     Each is judged as a built clip is, and kept or refused for a reason that is told. Run again to go on after a stop, or with a
@@ -98,7 +98,8 @@ class Vary(Command):
         began = time.monotonic()
         with progress(None, "varying") as bar:
             report = vary_dataset(
-                self.dataset, self.out, humanoid(), self.count, self.seed, self.settings, self.torch_device, self.skill,
+                self.dataset, self.out, self.body(self.dataset), self.count, self.seed, self.settings, self.torch_device,
+                self.skill,
                 shown(bar), self.only,
             )  # fmt: skip
         refused = {r.name: f"{r.status}: {'; '.join(r.reasons)}" for r in report.results if r.status != "kept"}

@@ -18,6 +18,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "parc terrain make from level.obj -o level.terrain --up y --scale 0.01",
     ),
     "terrain show": ("parc terrain show boxes.terrain --picture boxes.png",),
+    "character show": ("parc character show g1", "parc character show robot.xml --json"),
     "path": ("parc path boxes.terrain -o path.json --start 1,1 --goal 14,14", "parc path boxes.terrain --picture path.png"),
     "convert": ("parc convert walk.motion walk.glb", "parc convert walk.bvh walk.motion --retarget"),
     "dataset show": ("parc dataset show mydata --skill climb", "parc dataset show mydata --page mydata.html"),

@@ -40,6 +40,7 @@ COMMANDS = {
     "terrain make slice": Row("data", "terrain_commands", "MakeSlice", "a random piece of a large terrain"),
     "terrain make from": Row("data", "terrain_commands", "MakeFrom", "from a grey image or a mesh"),
     "terrain show": Row("data", "terrain_commands", "ShowTerrain", "size, heights and a picture of a terrain"),
+    "character show": Row("data", "character_command", "ShowCharacter", "what a body is made of, and what it is fit for"),
     "path": Row("data", "path_command", "PlanPath", "plan a route over a terrain"),
     "convert": Row("data", "convert_command", "Convert", "one motion file into another, by extension"),
     "dataset show": Row("data", "dataset_commands", "ShowDataset", "the clips of a data set, its card, a page of pictures"),

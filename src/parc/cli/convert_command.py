@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, number, progress, shown
+from parc.character import Character
+from parc.cli.base_command import number, progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.dataset import Provenance, load_clip, save_clip
 from parc.dataset.clip import Clip
 from parc.dataset.convert import check_writable
@@ -30,16 +31,16 @@ _DROPPED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convert(Command):
+class Convert(OfCharacter):
     """Read a motion file and write it in another format; both are told by their extensions.
 
     What a format has no place for is dropped: only .motion and PARC's .pkl keep contacts, terrain and path, .glb and .usd draw
-    the terrain, .npz keeps contacts. With --retarget a motion of any other human skeleton is fitted to the humanoid first; with
+    the terrain, .npz keeps contacts. With --retarget a motion of any other human skeleton is fitted to the character first; with
     --rig the motion is written on another skeleton, with its skin if a file gives one.
     """
 
     source: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
-    """file to read: .motion (ours), .pkl (PARC, PARC legacy, MimicKit), .txt (DeepMimic), .bvh (the humanoid's bones),
+    """file to read: .motion (ours), .pkl (PARC, PARC legacy, MimicKit), .txt (DeepMimic), .bvh (the character's bones),
     .npz (MuJoCo qpos), or a clip of a data set as FOLDER/NAME; with --retarget .bvh, .glb, .gltf, .vrm, .npz (AMASS or
     joint positions) and .npy of any skeleton"""
     target: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")]
@@ -56,7 +57,7 @@ class Convert(Command):
     rig_names: Path | None = None
     """of the --rig's file: .json or .csv table of its joint names, {"left_knee": "bone_7"}"""
     retarget: bool = False
-    """fit a motion of another skeleton to the humanoid; contacts and ground are found too (takes a while)"""
+    """fit a motion of another skeleton to the character; contacts and ground are found too (takes a while)"""
     names: Path | None = None
     """to retarget: .json or .csv table of the source's own joint names, {"left_knee": "bone_7"}"""
     fps: float | None = None
@@ -80,12 +81,13 @@ class Convert(Command):
             check_rig_target(self.target)
             if told := " and ".join(f"--{n}" for n in ("unit", "skin") if getattr(self, n) != getattr(type(self), n)):
                 raise SettingsError(f"{told} only makes sense without --rig: a rig has a unit and a skin of its own")
-        clip, fitted = self._retargeted() if self.retarget else (load_clip(self.source, humanoid()), {})
+        character = self.body(None if self.retarget else self.source)
+        clip, fitted = self._retargeted(character) if self.retarget else (load_clip(self.source, character), {})
         if self.rig is None:
-            save_clip(clip, self.target, humanoid(), layout=self.layout, unit=self.unit, skin=self.skin)
+            save_clip(clip, self.target, character, layout=self.layout, unit=self.unit, skin=self.skin)
         else:
             naming = load_naming(self.rig_names) if self.rig_names else None
-            fitted |= convert_onto_rig(clip, self.rig, self.target, humanoid(), naming)
+            fitted |= convert_onto_rig(clip, self.rig, self.target, character, naming)
         kind = "mimickit" if self.layout == "mimickit" and self.target.suffix.lower() == ".pkl" else self.target.suffix.lower()
         return {
             "source": str(self.source),
@@ -100,12 +102,12 @@ class Convert(Command):
         """Those of these options that were given, for a sentence."""
         return " and ".join(f"--{name.replace('_', '-')}" for name in names if getattr(self, name))
 
-    def _retargeted(self) -> tuple["Clip", dict[str, Any]]:
+    def _retargeted(self, character: Character) -> tuple["Clip", dict[str, Any]]:
         if self.fps is not None and not 0 < self.fps < 1e4:
             raise SettingsError(f"--fps is {self.fps:g}, expected a positive number of frames a second")
         naming = load_naming(self.names) if self.names else None
         unit = None if self.source_unit is None else unit_in_metres(self.source_unit, "--source-unit")
-        take = read_take(self.source, humanoid(), ReadSettings(self.fps, unit, self.up, naming, animation=self.animation))
+        take = read_take(self.source, character, ReadSettings(self.fps, unit, self.up, naming, animation=self.animation))
         provenance = Provenance(source=self.source.name)
         with progress(100, "retargeting", "%") as bar:
             tell = shown(bar)
@@ -115,7 +117,7 @@ class Convert(Command):
 
             made = make_clip(
                 take.landmarks,
-                humanoid(),
+                character,
                 self.hands,
                 None,
                 provenance,

@@ -9,8 +9,8 @@ import numpy as np
 import tyro
 
 from parc.api.arguments import terrain_of
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.errors import SettingsError
 from parc.plan import Models
 from parc.plan.crossing.crowd import CrowdSettings, cross_together, crowd_paths
@@ -20,7 +20,7 @@ from parc.run.choose_device import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crowd(Command):
+class Crowd(OfCharacter):
     """Many characters cross one terrain by reflex, side by side, each with its own start and goal; nothing is rehearsed.
 
     Writes OUT/crowd.html, a replay of the first --shown, and OUT/crowd.json. The characters do not collide with each other.
@@ -45,7 +45,7 @@ class Crowd(Command):
         use_threads(self.threads)
         terrain = terrain_of(self.terrain, self.seed)
         paths = crowd_paths(terrain, np.random.default_rng(self.seed), self.settings)
-        models = Models.load(humanoid(), self.torch_device, self.generator, self.tracker)
+        models = Models.load(self.body(self.generator, self.tracker), self.torch_device, self.generator, self.tracker)
         with progress(None, "crossing", "s") as bar:
             crowd = cross_together(models, terrain, paths, self.settings, self.seed, self.threads, on_progress=shown(bar))
         counts, made = crowd.counts(), crowd.recording

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.dataset import Dataset, card_markdown, data_card, import_folder, merge, save_clip
 from parc.errors import DatasetError, SettingsError
 from parc.report.dataset_page import write_dataset_page
@@ -15,7 +15,7 @@ from parc.run.atomic_files import write_bytes_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(Command):
+class Import(OfCharacter):
     """Make a data set of a folder of motion files. Bad files are named and skipped; run again to go on after a stop."""
 
     folder: Annotated[Path, tyro.conf.Positional]
@@ -27,7 +27,9 @@ class Import(Command):
 
     def run(self) -> dict[str, Any]:
         with progress(None, "importing") as bar:
-            report = import_folder(self.folder, self.out, humanoid(), workers=self.workers, on_progress=shown(bar))
+            report = import_folder(
+                self.folder, self.out, self.body(self.out, self.folder), workers=self.workers, on_progress=shown(bar)
+            )
         dataset = Dataset.open(self.out)
         return {
             "out": str(self.out),
@@ -47,7 +49,7 @@ class Import(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(Command):
+class Merge(OfCharacter):
     """Append the clips of several data sets to one."""
 
     sources: Annotated[tuple[Path, ...], tyro.conf.Positional]
@@ -58,12 +60,12 @@ class Merge(Command):
     """give clips whose name is taken a new one instead of stopping"""
 
     def run(self) -> dict[str, Any]:
-        dataset = merge(self.sources, self.out, humanoid(), rename=self.rename)
+        dataset = merge(self.sources, self.out, self.body(self.out, *self.sources), rename=self.rename)
         return {"out": str(self.out), "clips": len(dataset), "minutes": dataset.seconds / 60}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extract(Command):
+class Extract(OfCharacter):
     """Write one clip of a data set to a file. (Commands that read one motion file also take it as FOLDER/NAME.)"""
 
     dataset: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATASET")]
@@ -74,13 +76,14 @@ class Extract(Command):
     """file to write: .motion keeps everything, .pkl (PARC), .bvh, .npz (MuJoCo qpos), .glb, .usd"""
 
     def run(self) -> dict[str, Any]:
-        clip = Dataset.open(self.dataset, humanoid())[self.name]
-        save_clip(clip, self.out, humanoid())
+        character = self.body(self.dataset)
+        clip = Dataset.open(self.dataset, character)[self.name]
+        save_clip(clip, self.out, character)
         return {"out": str(self.out), "clip": clip.name, "skill": clip.provenance.skill, "seconds": clip.motion.duration}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowDataset(Command):
+class ShowDataset(OfCharacter):
     """The clips of a data set, or of one of its skills; as a card, or as a page with pictures and replays, if asked for."""
 
     dataset: Annotated[Path, tyro.conf.Positional]
@@ -121,7 +124,7 @@ class ShowDataset(Command):
         if not len(dataset):
             raise DatasetError(f"{self.dataset} has no clips to draw")
         with progress(len(dataset), "drawing") as bar:
-            write_dataset_page(dataset, humanoid(), page, self.megabytes, shown(bar))
+            write_dataset_page(dataset, self.body(self.dataset), page, self.megabytes, shown(bar))
 
     def show(self, result: dict[str, Any]) -> None:
         """The list, or the card, and where files are."""

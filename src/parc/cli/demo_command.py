@@ -12,8 +12,8 @@ import tyro
 from parc.api.arguments import terrain_of
 from parc.api.cross_terrain import traverse
 from parc.api.crossing_files import write_crossing
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.models import shipped_generator
 from parc.path import difficulty_of
 from parc.plan import SearchSettings
@@ -23,7 +23,7 @@ _SEARCH = "it is a search: in each round {} short futures are simulated, the bes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demo(Command):
+class Demo(OfCharacter):
     """Draw random boxes, cross them in physics with the models in the box, and write a page that replays it.
 
     The generator plans, the tracker follows in MuJoCo; a search through simulated futures chooses (docs/traverse.md). The seed
@@ -43,7 +43,7 @@ class Demo(Command):
         """Draw, cross, write."""
         began = time.monotonic()
         search = SearchSettings(candidates=8, beam=3, seconds=self.seconds)  # two thirds of the usual search
-        terrain = terrain_of("boxes", self.seed)
+        terrain, character = terrain_of("boxes", self.seed), self.body()
         across = terrain.cell * terrain.size[0], terrain.cell * terrain.size[1]
         _tell(f"terrain: random boxes, seed {self.seed}, {across[0]:.1f} x {across[1]:.1f} m")
         _tell("crossing it in physics with the models in the box")
@@ -52,14 +52,15 @@ class Demo(Command):
             result = traverse(
                 "boxes",
                 seed=self.seed,
-                generator=shipped_generator(paced=True),
+                generator=shipped_generator(paced=True, body=character.name),
+                character=character,
                 device=self.device,
                 method=search,
                 threads=1,  # two that wait for each other on a busy machine are ten times slower
                 on_progress=shown(bar),
                 name="crossed",
             )
-        facts = write_crossing(result, humanoid(), self.out / "crossed.motion")
+        facts = write_crossing(result, character, self.out / "crossed.motion")
         page = self.out / "crossed.html"
         if self.open and page.exists():
             webbrowser.open(page.resolve().as_uri())

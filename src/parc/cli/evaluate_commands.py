@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.character import Character, humanoid
+from parc.character import Character
 from parc.cli.base_command import tell
+from parc.cli.character_option import OfCharacter
 from parc.cli.set_options import SetOptions
 from parc.correct.select_candidates import SelectSettings
 from parc.dataset.clip_reading import read_clips
@@ -34,7 +35,7 @@ _NOT_PRINTED = ("cases", "displacement", "goal_by_terrain", "by_motion", "by_cli
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Evaluation(SetOptions):
+class _Evaluation(OfCharacter, SetOptions):
     """What the commands share: which models, on what, how much of it."""
 
     sources: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
@@ -62,9 +63,14 @@ class _Evaluation(SetOptions):
 
     def run(self) -> dict[str, Any]:
         use_threads(self.threads)
-        character, settings = humanoid(), self._settings()
-        models = find_contenders(self.sources)
+        character, settings = self.body(*self.sources), self._settings()
+        models = find_contenders(self.sources, character.name)
         check_models(models, character)
+        if self._uses_the_set and not models.generators:
+            raise SettingsError(
+                f"there is no generator of character '{character.name}' to make motions with: name one, or measure trackers on a "
+                "data set (`parc evaluate tracker --dataset`)"
+            )
         out = self.out or (Path("out/evaluation") if models.run is None else models.run / "evaluation")
         _check_folder(out)
         with workers_at(self.cluster, self.torch_device) as workers:

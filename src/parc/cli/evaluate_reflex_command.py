@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.character import humanoid
 from parc.cli.base_command import number, tell
+from parc.cli.character_option import OfCharacter
 from parc.cli.pace_option import at_pace
 from parc.cli.set_options import SetOptions
 from parc.dataset.clip_reading import read_clips
@@ -33,7 +33,7 @@ _OUTCOMES = ("arrived_runs", "fallen_runs", "stuck_runs", "late_runs", "lost_run
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateReflex(SetOptions):
+class EvaluateReflex(OfCharacter, SetOptions):
     """How many terrains are crossed by reflex: plan, follow, look, plan again; nothing is rehearsed and nothing taken back.
 
     The generator is fed with the body's own last two frames every few control steps. Beside it, if wished for, the paper's way
@@ -89,17 +89,21 @@ class EvaluateReflex(SetOptions):
     def run(self) -> dict[str, Any]:
         use_threads(self.threads)
         tests, choice, shard = self.tests(), self.choice(), WorkShard(self.shard, self.shards)
-        files = {"generator": generator_file(self.generator, self.pace), "tracker": self.tracker or shipped_tracker()}
+        character = self.body(self.generator, self.tracker, *self.get_up)
+        files = {
+            "generator": generator_file(self.generator, self.pace, character.name),
+            "tracker": self.tracker or shipped_tracker(character.name),
+        }
         critic = files["tracker"].with_name("critic.safetensors")
         files |= {"critic": critic} if critic.is_file() else {}
-        get_ups = tuple(clip for source in self.get_up for clip in read_clips(source, humanoid()))
+        get_ups = tuple(clip for source in self.get_up for clip in read_clips(source, character))
         hashes = {kind: hash_file(file) for kind, file in files.items()}
         if get_ups:
             hashes["get_ups"] = hash_json([clip.motion.root_pos.tolist() + clip.motion.joint_rot.tolist() for clip in get_ups])
         device = self.torch_device
 
         def load() -> Models:
-            return replace(Models.load(humanoid(), device, files["generator"], self.tracker), get_ups=get_ups)
+            return replace(Models.load(character, device, files["generator"], self.tracker), get_ups=get_ups)
 
         with workers_at(self.cluster, device) as workers, self.noted(self.terrains, hashes) as noted:
             cases = [traverse_case(self.set, f, i, self.route) for f in choice.families for i in range(self.terrains)]

@@ -41,7 +41,8 @@ class EvaluateTraverse(CrossingOptions, SetOptions):
             raise SettingsError(f"shard {self.shard} of {self.shards} of {self.terrains} terrains does not exist")
         choice = self.choice()
         models, settings = self.models(), self.traverse_settings()
-        files = {"generator": generator_file(self.generator), "tracker": self.tracker or shipped_tracker()}
+        body = models.tracker.character.name
+        files = {"generator": generator_file(self.generator, body=body), "tracker": self.tracker or shipped_tracker(body)}
         hashes = {kind: hash_file(file) for kind, file in files.items()}
         tag = " ".join(value[:16] for value in hashes.values())
         mine = range(self.shard, self.terrains, self.shards)

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import Command
+from parc.cli.character_option import OfCharacter
 from parc.cli.pace_option import at_pace
 from parc.errors import FormatError
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportMjcf(Command):
+class ExportMjcf(OfCharacter):
     """Write a character on a terrain as one MJCF file that any MuJoCo opens.
 
     Of a motion its own terrain is written, and its first frame as the keyframe "start"; `parc convert` to .npz gives the rest.
@@ -24,20 +24,19 @@ class ExportMjcf(Command):
     """.xml file to write"""
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
         from parc.dataset import load_clip
         from parc.dataset.convert.clip_files import data_set_above
         from parc.physics.mjcf_export import export_mjcf, merge_plateaus
         from parc.terrain import load_terrain
 
         _check_suffix(self.out, ".xml")
-        motion = None
+        motion, character = None, self.body(self.terrain)
         if self.terrain.suffix.lower() in (".motion", ".pkl") or (not self.terrain.exists() and data_set_above(self.terrain)):
-            clip = load_clip(self.terrain, humanoid())
+            clip = load_clip(self.terrain, character)
             terrain, motion = clip.terrain, clip.motion
         else:
             terrain = load_terrain(self.terrain)
-        export_mjcf(humanoid(), terrain, self.out, motion=motion)
+        export_mjcf(character, terrain, self.out, motion=motion)
         boxes = len(merge_plateaus(terrain.heights.numpy()))
         return {
             "out": str(self.out),
@@ -48,7 +47,7 @@ class ExportMjcf(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportOnnx(Command):
+class ExportOnnx(OfCharacter):
     """Write the generator and the tracker as ONNX files with everything inside, for browsers, game engines and robots.
 
     The folder gets generator.onnx (two past frames, terrain, target -> 13 frames), tracker.onnx (state, reference, terrain ->
@@ -79,13 +78,13 @@ class ExportOnnx(Command):
             _check_suffix(self.out, ".onnx")
         elif self.out.suffix or self.out.is_file():
             raise FormatError(f"'{self.out}' is a file, expected a folder; --plain-actor writes a single .onnx file")
-        from parc.character import humanoid
         from parc.models import generator_file, shipped_tracker
         from parc.track.export.onnx_export import export_graph
         from parc.track.export.tracker_graph import ActorGraph
         from parc.track.learn.policy import load_actor
 
-        trained = load_actor(self.tracker or shipped_tracker(), humanoid())
+        character = self.body(self.tracker, self.generator)
+        trained = load_actor(self.tracker or shipped_tracker(character.name), character)
         if self.plain_actor:
             graph = ActorGraph(trained)
             export_graph(graph, self.out, graph.description(), self.precision)
@@ -96,7 +95,7 @@ class ExportOnnx(Command):
         from parc.plan.crossing.reflex_crossings import ReflexSettings
         from parc.plan.reflex_export import export_reflex
 
-        generator = Generator.load(generator_file(self.generator, self.pace), humanoid())
+        generator = Generator.load(generator_file(self.generator, self.pace, character.name), character)
         rollout = RolloutSettings(
             keep=generator.settings.future, overlap=0, steps=self.steps, lock_feet=self.repair, fall=self.repair
         )

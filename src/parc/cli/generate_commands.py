@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from parc.api import correct, generate
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, show_workers, shown
+from parc.cli.base_command import progress, show_workers, shown
+from parc.cli.character_option import OfCharacter
 from parc.cli.pace_option import at_pace
 from parc.correct.correct_motions import OptimiseSettings
 from parc.correct.generate_clip import GenerateClipSettings
@@ -34,7 +34,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generate(Command):
+class Generate(OfCharacter):
     """Generate motion along a path over a terrain and keep the best of a batch."""
 
     terrain: Annotated[Path, tyro.conf.Positional]
@@ -63,12 +63,13 @@ class Generate(Command):
         """Generate."""
         check_picture(self.picture)
         check_writable(self.out)
-        character = humanoid()
+        character = self.body(self.generator)
         with progress(None, "generating") as bar:
             made = generate(
                 self.terrain,
                 path=self.path,
-                generator=generator_file(self.generator, self.pace),
+                generator=generator_file(self.generator, self.pace, character.name),
+                character=character,
                 settings=at_pace(self.settings, self.pace),
                 seed=self.seed,
                 device=self.device,
@@ -88,7 +89,7 @@ class Generate(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correct(Command):
+class Correct(OfCharacter):
     """Pull a motion out of the ground, onto its contacts, and smooth it (kinematic optimisation)."""
 
     clip: Annotated[Path, tyro.conf.Positional]
@@ -108,10 +109,10 @@ class Correct(Command):
     def run(self) -> dict[str, Any]:
         """Correct."""
         check_writable(self.out)
-        character = humanoid()
+        character = self.body(self.clip)
         clip = load_clip(self.clip, character)
         with progress(self.settings.iterations, "correcting") as bar:
-            corrected = correct(clip, settings=self.settings, device=self.device, on_progress=shown(bar))
+            corrected = correct(clip, character=character, settings=self.settings, device=self.device, on_progress=shown(bar))
         save_clip(corrected, self.out, character)
         before, after = measure_clips([clip, corrected], character)
         return {"out": str(self.out), "before": before, "after": after}
@@ -125,7 +126,7 @@ class Correct(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Synthesise(Command):
+class Synthesise(OfCharacter):
     """Make new clips: terrain, path, rollouts, selection, correction, data set. Run again to go on after a stop."""
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
@@ -161,10 +162,11 @@ class Synthesise(Command):
             raise SettingsError(f"shard {self.shard} of {self.shards} does not exist; shards count from 0")
         if self.units < 1:
             raise SettingsError(f"{self.units} units of terrains were asked for, expected at least 1")
-        settings, file = self.settings, generator_file(self.generator)
+        character = self.body(self.generator, self.out)
+        settings, file = self.settings, generator_file(self.generator, body=character.name)
         if settings.optimise is not None and settings.optimise.iterations == 0:
             settings = replace(settings, optimise=None)
-        model = Generator.load(file, humanoid(), self.torch_device)
+        model = Generator.load(file, character, self.torch_device)
         mine = range(self.shard, self.units, self.shards)
         began = time.monotonic()
         with progress(len(mine), "units") as bar, workers_at(self.cluster, self.torch_device, show_workers(bar)) as workers:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, new_names, progress
+from parc.cli.base_command import new_names, progress
+from parc.cli.character_option import OfCharacter
 from parc.dataset import DatasetWriter
 from parc.dataset.clip_edits import hasten, hastened_name
 from parc.dataset.clip_reading import read_clips
@@ -16,7 +16,7 @@ from parc.motion.hasten_motion import HastenSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hasten(Command):
+class Hasten(OfCharacter):
     """Play the slow passages of every clip faster; flights keep their time.
 
     Recorded people look, wait and tread carefully, and a generator that learns it hesitates. Do this before training.
@@ -31,7 +31,7 @@ class Hasten(Command):
     settings: Annotated[HastenSettings, tyro.conf.arg(name="")] = field(default_factory=HastenSettings)
 
     def run(self) -> dict[str, Any]:
-        character = humanoid()
+        character = self.body(self.dataset)
         clips = read_clips(self.dataset, character)
         if not clips:
             raise DatasetError(f"{self.dataset} has no clips to hasten")

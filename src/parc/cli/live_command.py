@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import torch
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress
+from parc.cli.base_command import progress
+from parc.cli.character_option import OfCharacter
 from parc.cli.pace_option import at_pace
 from parc.dataset import Clip, DatasetWriter, Provenance
 from parc.errors import SettingsError
@@ -18,7 +18,7 @@ from parc.plan.online_trials import TrialSettings, answers_to_keys, run_trial, s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live(Command):
+class Live(OfCharacter):
     """Drive a simulated character to goals on random boxes with generator and tracker in closed loop, and say how it went.
 
     Plans are rehearsed in simulation before one is followed; with --pilot.no-rehearse the character goes by reflex, at a fraction
@@ -45,8 +45,8 @@ class Live(Command):
         pilot = self.settings.pilot
         planner = at_pace(pilot.planner, self.pace)
         settings = replace(self.settings, pilot=replace(pilot, planner=planner))
-        character = humanoid()
-        models = Models.load(character, "cpu", generator_file(self.generator, self.pace), self.tracker)
+        character = self.body(self.generator, self.tracker)
+        models = Models.load(character, "cpu", generator_file(self.generator, self.pace, character.name), self.tracker)
         torch.set_num_threads(1)
         results, clips = [], []
         beside = self.planning == "beside"
@@ -56,7 +56,9 @@ class Live(Command):
                 results.append(result)
                 ground = trial_ground(index, self.seed, settings)
                 provenance = Provenance(source="live", seed=self.seed, skill="live", losses={"reached": float(result.reached)})
-                clips.append(Clip(f"live_s{self.seed}_{index:03d}", motion, ground.terrain, provenance=provenance))
+                clips.append(
+                    Clip(f"live_s{self.seed}_{index:03d}", motion, ground.terrain, None, character.fingerprint, provenance)
+                )
                 bar.update()
         if self.out is not None:
             with DatasetWriter(self.out, character) as writer:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import torch
 import tyro
 
-from parc.character import humanoid
 from parc.cli.base_command import Command, log_to_stderr, progress
+from parc.cli.character_option import OfCharacter
 from parc.errors import SettingsError
 from parc.loop import LoopError, Machines, RunSources, preset, run_loop
 from parc.loop.initial_models import prepare
@@ -32,7 +32,7 @@ from parc.vary.dataset_variations import VarySetSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop(Command):
+class Loop(OfCharacter):
     """The whole of PARC: train, synthesise, track, record, and again. The same command, or only DIR, goes on after a stop.
 
     The settings of all stages are options, for every iteration of the run: those of `parc train-generator` below --generator.,
@@ -109,7 +109,7 @@ class Loop(Command):
     def run(self) -> dict[str, Any]:
         settings, given = self._settings()
         sources = RunSources(*(getattr(self, name) or given.get(name) for name in ("dataset", "generator", "tracker")))
-        character = humanoid()
+        character = self.body(self.folder, sources.dataset, sources.generator, sources.tracker)
         machines = Machines(self.cluster, self._processes(), self.launch)
         if self.dry_run:
             settings, sources = prepare(settings, sources, character)
@@ -124,8 +124,8 @@ class Loop(Command):
             result = run_loop(
                 self.folder,
                 settings,
-                sources,
                 character,
+                sources,
                 self.torch_device,
                 lambda i: write_loop_report(self.folder, character),
                 machines,

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, number, progress
+from parc.cli.base_command import number, progress
+from parc.cli.character_option import OfCharacter
 from parc.dataset import Clip
 from parc.dataset.clip_reading import read_clips
 from parc.errors import DatasetError, ParcError
@@ -18,7 +18,7 @@ from parc.metrics.pooled_gait import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metrics(Command):
+class Metrics(OfCharacter):
     """Measure clips or data sets: the paper's four metrics, those that do not grow with length, gait, and how human it looks.
 
     R compares windows of a second with those of real people who do the same: 1 is a person, N the share nearer than 95 % of them.
@@ -30,7 +30,7 @@ class Metrics(Command):
     def run(self) -> dict[str, Any]:
         if not self.clips:
             raise ParcError("no clip given: name at least one motion file or data set folder")
-        character = humanoid()
+        character = self.body(*self.clips)
         names: list[str] = []
         files: list[str] = []
         results: list[dict[str, float]] = []

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.dataset import load_clip
 from parc.dataset.clip_reading import read_clips
 from parc.errors import SettingsError
@@ -20,7 +20,7 @@ from parc.run.atomic_files import write_bytes_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture(Command):
+class Picture(OfCharacter):
     """Draw a motion file: ghosts of its poses in one picture, a film strip, a contact sheet, or a film (.mp4, .webp, .gif).
 
     Several motions, of a data set or a folder, become a page (.html) with a film strip of each, drawn at random.
@@ -66,7 +66,7 @@ class Picture(Command):
             raise SettingsError(f"a film {self.width} pixels wide was asked for, expected 64 to 4096")
         if moves:
             check_film(self.out.suffix)
-        character = humanoid()
+        character = self.body(self.clip)
         clip = load_clip(self.clip, character)
         if moves:
             self.out.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class Picture(Command):
         columns = 8 if self.columns is None else self.columns
         if self.count < 1 or columns < 1:
             raise SettingsError(f"{self.count} strips of {columns} pictures were asked for, expected at least 1 of 1")
-        character = humanoid()
+        character = self.body(self.clip)
         found = read_clips(self.clip, character)
         order = np.random.default_rng(self.seed).permutation(len(found))[: self.count]
         page = Report("Film strips", f"{len(order)} of {len(found)} motions of {self.clip.name}, drawn with seed {self.seed}")

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import tyro
 
 from parc.api import record
-from parc.cli.base_command import Command, progress, show_workers, shown
+from parc.cli.base_command import progress, show_workers, shown
+from parc.cli.character_option import OfCharacter
 from parc.dataset import Dataset
 from parc.loop.stage_presets import StagePreset, stage_preset
 from parc.quality.measure_table import MEASURES
@@ -16,7 +17,7 @@ from parc.run.work_items import workers_at
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record(Command):
+class Record(OfCharacter):
     """Simulate every clip of a data set with a trained policy and keep what was tracked, with the simulator's contacts.
 
     A run that was stopped goes on when the same command is given again.
@@ -53,6 +54,7 @@ class Record(Command):
                 self.clips,
                 self.out,
                 tracker=self.tracker,
+                character=self.body(self.clips, self.tracker),
                 iteration=self.iteration,
                 worlds=self.worlds,
                 threads=self.threads,

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.base_command import Command, progress
+from parc.cli.base_command import progress
+from parc.cli.character_option import OfCharacter
 from parc.reflex.distil_futures import DistilSettings
 from parc.reflex.reflex_settings import ReflexTrainingSettings
 from parc.run.choose_device import use_threads
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordReflex(Command):
+class RecordReflex(OfCharacter):
     """Cross new terrain by reflex, try many futures of the states on the way, and keep those that hold, get on and look human.
 
     The clips are added to OUT. Another seed is other ground; a seed that OUT already has clips of is refused. Of the settings of
@@ -41,7 +42,6 @@ class RecordReflex(Command):
     def run(self) -> dict[str, Any]:
         import torch
 
-        from parc.character import humanoid
         from parc.dataset import Dataset, DatasetWriter
         from parc.dataset.clip import Provenance
         from parc.dataset.dataset_store import INDEX
@@ -57,12 +57,13 @@ class RecordReflex(Command):
         if min(self.visits, 1 + self.states, 1 + self.worlds) < 1:
             raise SettingsError(f"{self.visits} visits of {self.states} states were asked for, expected at least 1")
         use_threads(self.threads)
-        character, device = humanoid(), self.torch_device
+        character, device = self.body(self.tracker, self.generator, self.out), self.torch_device
         on_cpu, name = device == "cpu", f"reflex{self.seed}"
-        generator = Generator.load(generator_file(self.generator, self.settings.loop.rollout.pace), character, device)
+        file = generator_file(self.generator, self.settings.loop.rollout.pace, character.name)
+        generator = Generator.load(file, character, device)
         if not on_cpu:
             generator = generator.in_precision(torch.bfloat16)
-        tracker = load_actor(self.tracker or shipped_tracker(), character, device)
+        tracker = load_actor(self.tracker or shipped_tracker(character.name), character, device)
         closed = replace(self.settings, clip_share=0.0)
         count, _ = closed.worlds(self.worlds or (29 if on_cpu else 1160))
         kept = tried = 0

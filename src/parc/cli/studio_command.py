@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.cli.base_command import Command
+from parc.cli.character_option import OfCharacter
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenStudio(Command):
+class OpenStudio(OfCharacter):
     """See, edit and make motions in the browser. Runs until it is stopped with ctrl-c."""
 
     clips: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
@@ -41,7 +41,6 @@ class OpenStudio(Command):
     """open the page in a browser; the default where there is a display"""
 
     def run(self) -> dict[str, Any]:
-        from parc.character import humanoid
         from parc.errors import SettingsError
 
         try:
@@ -63,8 +62,8 @@ class OpenStudio(Command):
         if not 0 <= self.port <= 65535:
             raise SettingsError(f"port {self.port} does not exist, expected 0 to 65535")
         keep_memory_together()
-        character = humanoid()
-        library = Library(character, self.clips or _motions_in_the_box(self.dataset), self.dataset)
+        character = self.body(*self.clips, self.dataset, self.generator, self.tracker)
+        library = Library(character, self.clips or _motions_in_the_box(self.dataset, character.name), self.dataset)
         ground = None if self.terrain is None else load_terrain(self.terrain)
         if self.generator is not None:
             Generator.load(self.generator, character)
@@ -73,7 +72,8 @@ class OpenStudio(Command):
         token = self.token or os.environ.get("PARC_STUDIO_TOKEN") or None
         places = SavePlaces(self.save_below, self.dataset)
         settings = StudioSettings(self.host, self.port, token, self.names, self.torch_device, gallery=True, save_places=places)
-        generator, tracker = self.generator or _if_there(shipped_generator), self.tracker or _if_there(shipped_tracker)
+        generator = self.generator or _if_there(lambda: shipped_generator(body=character.name))
+        tracker = self.tracker or _if_there(lambda: shipped_tracker(character.name))
         server = Server(character, library, ground, generator, settings, tracker)
         print(f"{len(library)} motion{'s' * (len(library) != 1)}; open {server.url} in a browser, stop with ctrl-c", flush=True)
         link = BrowserLink(server.url)
@@ -93,11 +93,11 @@ def _has_display() -> bool:
     return has_display()
 
 
-def _motions_in_the_box(dataset: Path | None) -> tuple[Path, ...]:
+def _motions_in_the_box(dataset: Path | None, body: str) -> tuple[Path, ...]:
     """What is listed where nothing was named."""
     from parc.models import shipped_motions
 
-    box = None if dataset is not None else shipped_motions()
+    box = None if dataset is not None else shipped_motions(body)
     return () if box is None else (box,)
 
 

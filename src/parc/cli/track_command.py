@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import tyro
 
 from parc.api import track
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.dataset import save_clip
 from parc.dataset.convert import check_writable
 from parc.render import compare
@@ -16,7 +16,7 @@ from parc.render.picture_file import check_picture, save_picture
 
 
 @dataclass(frozen=True, kw_only=True)
-class Track(Command):
+class Track(OfCharacter):
     """Simulate a character that follows a motion with a trained policy, and write what it did.
 
     A motion that is lost before its end is written up to there.
@@ -38,11 +38,12 @@ class Track(Command):
     def run(self) -> dict[str, Any]:
         check_picture(self.picture)
         check_writable(self.out)
-        character = humanoid()
+        character = self.body(self.clip, self.tracker)
         with progress(None, "simulating") as bar:
             tracked = track(
                 self.clip,
                 tracker=self.tracker,
+                character=character,
                 start_time=self.start_time,
                 threads=self.threads,
                 device=self.device,

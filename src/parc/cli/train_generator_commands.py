@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command, log_to_stderr
+from parc.cli.base_command import log_to_stderr
+from parc.cli.character_option import OfCharacter
 from parc.correct.practise_generator import PracticeSettings, check_no_practice, practise
 from parc.dataset import Dataset
 from parc.dataset.clip_reading import read_clips
@@ -19,7 +19,7 @@ from parc.run.choose_device import choose_device
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainGenerator(Command):
+class TrainGenerator(OfCharacter):
     """Train a motion generator. A run that was stopped goes on when the same command is given again."""
 
     clips: Annotated[Path, tyro.conf.Positional]
@@ -51,7 +51,7 @@ class TrainGenerator(Command):
         """Train."""
         log_to_stderr()
         check_no_practice(self.out)
-        character = humanoid()
+        character = self.body(self.clips, self.init)
         clips = read_clips(self.clips, character)
         train_generator(
             self.train, clips, self.out, character, self.torch_device, self.resume, self.init,
@@ -61,7 +61,7 @@ class TrainGenerator(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Practise(Command):
+class Practise(OfCharacter):
     """Train a generator, let it make motions on crowded boxes, train it on those that arrive, and again.
 
     A run that was stopped goes on when the same command is given again.
@@ -86,7 +86,7 @@ class Practise(Command):
     def run(self) -> dict[str, Any]:
         """Train, make, train on."""
         log_to_stderr()
-        character = humanoid()
+        character = self.body(self.clips, self.init)
         clips = read_clips(self.clips, character)
         if self.init is not None:
             Generator.load(self.init, character)

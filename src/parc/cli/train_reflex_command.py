@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import torch
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command
+from parc.cli.character_option import OfCharacter
 from parc.dataset.clip_reading import read_clips
 from parc.errors import DatasetError
 from parc.generate.model.motion_generator import Generator
@@ -26,7 +25,7 @@ _DRAWERS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainReflex(Command):
+class TrainReflex(OfCharacter):
     """Train a tracker with the generator in the loop, on terrain that is drawn anew, so that it crosses without rehearsal.
 
     A run that was stopped goes on when the same command is given again. OUT holds an actor and its critic as other commands take
@@ -62,14 +61,15 @@ class TrainReflex(Command):
     def run(self) -> dict[str, Any]:
         """Train."""
         use_threads(self.plan.threads)
-        character, device = humanoid(), self.torch_device
-        clips = self.clips or shipped_motions()
+        character, device = self.body(self.tracker, self.generator, self.clips), self.torch_device
+        clips = self.clips or shipped_motions(character.name)
         if clips is None:
-            raise DatasetError("this installation has no motions in the box; name a data set with --clips")
-        generator = Generator.load(generator_file(self.generator, self.settings.loop.rollout.pace), character, device)
+            raise DatasetError(f"there are no motions of character '{character.name}' in the box; name a data set with --clips")
+        file = generator_file(self.generator, self.settings.loop.rollout.pace, character.name)
+        generator = Generator.load(file, character, device)
         if device != "cpu":
             generator = generator.in_precision(torch.bfloat16)
-        tracker = self.tracker or shipped_tracker()
+        tracker = self.tracker or shipped_tracker(character.name)
         with contextlib.redirect_stdout(sys.stderr):  # a line for each evaluation
             result = train_reflex(
                 tracker,

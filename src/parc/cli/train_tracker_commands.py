@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command
+from parc.cli.character_option import OfCharacter
 from parc.dataset.clip_reading import read_clips
 from parc.errors import ParcError
 from parc.loop.stage_presets import TrackerPreset, stage_preset
@@ -23,7 +22,7 @@ from parc.track.tracker_settings import TrackerSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainTracker(Command):
+class TrainTracker(OfCharacter):
     """Train a tracking controller by reinforcement learning.
 
     A run that was stopped goes on when the same command is given again.
@@ -54,7 +53,7 @@ class TrainTracker(Command):
 
     def run(self) -> dict[str, Any]:
         """Train."""
-        character = humanoid()
+        character = self.body(self.clips, self.init)
         clips = read_clips(self.clips, character)
         with contextlib.redirect_stdout(sys.stderr):  # a line for each evaluation
             reached = train_tracker(
@@ -70,7 +69,7 @@ class TrainTracker(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AverageTrackers(Command):
+class AverageTrackers(OfCharacter):
     """Average the weights of a tracker and of the ones it was trained on from, to keep what training on has cost.
 
     Settings, statistics and value function are those of the first. A test of the result is not optional: `parc evaluate tracker`.
@@ -88,7 +87,7 @@ class AverageTrackers(Command):
         shares = shares_of(self.weights or (1.0,) * len(self.trackers), len(self.trackers))
         if any((self.out / name).exists() for name in (ACTOR, CHECKPOINT)):
             raise ParcError(f"'{self.out}' holds a tracker already; name a new folder")
-        character = humanoid()
+        character = self.body(*self.trackers)
         files = [tracker / ACTOR if tracker.is_dir() else tracker for tracker in self.trackers]
         average = average_trackers([load_actor(file, character) for file in files], shares)
         critic = files[0].with_name(CRITIC)

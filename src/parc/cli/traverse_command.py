@@ -9,8 +9,8 @@ import tyro
 from parc.api import traverse
 from parc.api.cross_terrain import CrossingPreset, crossing_preset, ready
 from parc.api.crossing_files import motion_files, write_crossing
-from parc.character import humanoid
-from parc.cli.base_command import Command, progress, shown
+from parc.cli.base_command import progress, shown
+from parc.cli.character_option import OfCharacter
 from parc.cli.pace_option import at_pace
 from parc.cli.path_command import read_cell
 from parc.errors import PathError, SettingsError
@@ -21,7 +21,7 @@ from parc.run.resumable_items import ResumableItems
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossingOptions(Command):
+class CrossingOptions(OfCharacter):
     """Options of every command that crosses terrain."""
 
     generator: Path | None = None
@@ -47,7 +47,9 @@ class CrossingOptions(Command):
 
     def models(self) -> Models:
         """Generator, tracker and critic."""
-        return Models.load(humanoid(), self.torch_device, generator_file(self.generator, self.pace), self.tracker)
+        character = self.body(self.generator, self.tracker)
+        file = generator_file(self.generator, self.pace, character.name)
+        return Models.load(character, self.torch_device, file, self.tracker)
 
     def traverse_settings(self, reroute: bool = True) -> TraverseSettings:
         """Checked; from here on no more threads than wished for are used."""
@@ -118,6 +120,7 @@ class CrossTerrain(CrossingOptions):
         }
 
     def _cross(self, out: Path, seed: int, models: Models | None) -> dict[str, Any]:
+        character = self.body(self.generator, self.tracker)
         start, goal = (None if cell is None else read_cell(cell) for cell in (self.start, self.goal))
         with progress(None, "crossing" if self.seeds is None else out.name, "m") as bar:
             result = traverse(
@@ -126,8 +129,9 @@ class CrossTerrain(CrossingOptions):
                 goal=goal,
                 path=self.path,
                 terrain_seed=self.terrain_seed,
-                generator=generator_file(self.generator, self.pace),
+                generator=generator_file(self.generator, self.pace, character.name),
                 tracker=self.tracker,
+                character=character,
                 models=models,
                 settings=self.paced(),
                 effort=self.effort,
@@ -137,7 +141,7 @@ class CrossTerrain(CrossingOptions):
                 on_progress=shown(bar),
             )
         whole = out.with_suffix(".motion") if self.seeds is not None else out
-        return write_crossing(result, humanoid(), whole, self.formats, self.strip or self.seeds is not None)
+        return write_crossing(result, character, whole, self.formats, self.strip or self.seeds is not None)
 
     def show(self, result: dict[str, Any]) -> None:
         """How it went, and the files."""

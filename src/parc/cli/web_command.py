@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.cli.base_command import Command, tell
+from parc.cli.base_command import tell
+from parc.cli.character_option import OfCharacter
 from parc.cli.pace_option import at_pace
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildWeb(Command):
+class BuildWeb(OfCharacter):
     """Write a folder with a page in which a simulated character crosses ground that people shape; no server is needed.
 
     Needs npm, which fetches and bundles MuJoCo, ONNX Runtime and three.js. With --serve the page is opened from this machine.
@@ -54,7 +55,6 @@ class BuildWeb(Command):
 
     def _build(self) -> dict[str, Any]:
 
-        from parc.character import humanoid
         from parc.generate.rollout.path_rollout import RolloutSettings
         from parc.models import generator_file
         from parc.plan import Models
@@ -63,7 +63,9 @@ class BuildWeb(Command):
 
         check_folder(self.out)
         find_tools()
-        models = Models.load(humanoid(), "cpu", generator_file(self.generator, self.pace), self.tracker, half=False)
+        character = self.body(self.generator, self.tracker)
+        file = generator_file(self.generator, self.pace, character.name)
+        models = Models.load(character, "cpu", file, self.tracker, half=False)
         rollout = RolloutSettings(keep=models.generator.settings.future, overlap=0, steps=self.steps)
         settings = at_pace(ReflexSettings(every=self.every, windows=self.windows, rollout=rollout), self.pace)
 

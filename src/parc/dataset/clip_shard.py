@@ -43,8 +43,8 @@ _TOGETHER = 2**28
 """bytes of a shard up to which all of it is read at once"""
 
 
-def pack(clips: list[Clip]) -> bytes:
-    """The shard of these clips, as bytes."""
+def pack(clips: list[Clip], held: dict[str, Any] | None = None) -> bytes:
+    """The shard of these clips, as bytes; `held`: their character, for a file that is to say it (`.motion`)."""
     if not clips:
         raise DatasetError("a shard needs at least one clip")
     if len({clip.motion.num_bodies for clip in clips}) > 1:
@@ -62,7 +62,9 @@ def pack(clips: list[Clip]) -> bytes:
         "min_point": _join([clip.terrain.min_point.reshape(1, 2) for clip in clips]),
         "path": _join(paths) if paths else torch.zeros(0, 3),
     }
-    header = {"version": VERSION, "clips": [asdict(ClipEntry.of(clip)) for clip in clips]}
+    header: dict[str, Any] = {"version": VERSION, "clips": [asdict(ClipEntry.of(clip)) for clip in clips]}
+    if held is not None:
+        header["held"] = held
     return save(tensors, {FORMAT: json.dumps(header)})
 
 
@@ -144,6 +146,7 @@ class Shard:
                 if header["version"] != VERSION:
                     raise DatasetError(f"it has version {str(header['version'])[:20]}, this program reads {VERSION}")
                 entries = [from_json(ClipEntry, value, DatasetError) for value in header["clips"]]
+                self.held: dict[str, Any] | None = header.get("held")
         except DatasetError as error:
             raise DatasetError(f"{self.path}: {error}") from None
         if not entries:

@@ -19,6 +19,7 @@ file that is there is written over.
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -139,7 +140,7 @@ class DatasetWriter:
                     raise DatasetError(
                         f"{self.folder} holds shards of a data set, but no {INDEX}; put it back, or move them away"
                     )
-                Index(character.name, character.fingerprint).write(self.folder)
+                Index.of(character).write(self.folder)
             dataset = Dataset.open(self.folder, character)
             self._index = dataset.index
             self._names = set(dataset.names)
@@ -236,7 +237,7 @@ class DatasetWriter:
     def _write_shard(self, clips: list[Clip]) -> ShardEntry:
         data, number = pack(clips), self._free_number()
         write_bytes_atomically(self.folder / shard_file(number), data)
-        self._index = Index(self._index.character, self._index.fingerprint, self._index.shards, number + 1)
+        self._index = replace(self._index, next_shard=number + 1)
         return shard_entry(shard_file(number), data, len(clips), sum(len(clip.motion) for clip in clips))
 
     def _free_number(self) -> int:
@@ -244,7 +245,7 @@ class DatasetWriter:
         return max(self._index.next_shard, *(number + 1 for number in shards_in(self.folder)), 1)
 
     def _publish(self, shards: tuple[ShardEntry, ...]) -> None:
-        index = Index(self._index.character, self._index.fingerprint, shards, self._index.next_shard)
+        index = replace(self._index, shards=shards)
         index.write(self.folder)
         self._index = index
 

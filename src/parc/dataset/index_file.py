@@ -1,6 +1,7 @@
 """index.json of a data set: which shards count, how large they are and what they hold, checked against itself when read.
 
     {"schema": 2, "character": NAME, "fingerprint": HASH, "next_shard": 3,
+     "held": the whole character, if it has no name in parc (`parc.character.named_character`),
      "shards": [{"file": "shard-000001.safetensors", "clips": 64, "frames": 9120, "bytes": 5123412, "sha256": ".."}, ...],
      "sha256": hash of all of the above}
 
@@ -11,7 +12,10 @@ import json
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from parc.character.character import Character
+from parc.character.named_character import character_in_file, character_of_file
 from parc.errors import DatasetError, FormatError
 from parc.run.atomic_files import write_bytes_atomically
 from parc.run.dataclass_json import from_json
@@ -53,6 +57,13 @@ class Index:
     shards: tuple[ShardEntry, ...] = ()
     next_shard: int = 1
     schema: int = SCHEMA
+    held: dict[str, Any] | None = None
+    """the character itself; None if it has a name in parc, or in sets of earlier versions"""
+
+    @classmethod
+    def of(cls, character: Character) -> "Index":
+        """Of a new data set."""
+        return cls(character.name, character.fingerprint, held=character_in_file(character))
 
     def __post_init__(self) -> None:
         numbers = [shard_number(shard.file) or 0 for shard in self.shards]
@@ -86,9 +97,14 @@ class Index:
             raise DatasetError(f"{path} was changed or is damaged: its content does not have the hash that it names")
         return index
 
+    def body(self, folder: Path) -> Character:
+        """The character of the set."""
+        return character_of_file(self.character, self.fingerprint, self.held, str(folder))
+
     def write(self, folder: Path) -> None:
         """Put it into the folder in one step."""
-        values = asdict(self) | {"shards": [asdict(_with_hash(folder, shard)) for shard in self.shards]}
+        values = {k: v for k, v in asdict(self).items() if k != "held" or v is not None}
+        values |= {"shards": [asdict(_with_hash(folder, shard)) for shard in self.shards]}
         write_bytes_atomically(folder / INDEX, json.dumps(values | {"sha256": hash_json(values)}, indent=1).encode())
 
 

@@ -3,7 +3,7 @@
 A run gives one contender for each iteration whose generator is finished, with that iteration's tracker and data set. A run
 without physics correction gives its iterations from the second on: only they have trained on uncorrected motions. Files are
 told apart by what they hold; generators and trackers given as files are paired in order, and a single tracker follows all
-generators. Trackers given without a generator are lent the one in the box.
+generators. Trackers given without a generator are lent their character's in the box, if there is one.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from parc.loop.admit_clips import DATASET
 from parc.loop.ledger import Ledger, StageEntry
 from parc.loop.run_iterations import RUN
 from parc.loop.run_progress import read_run
-from parc.models import shipped_generator, shipped_tracker
+from parc.models import HUMANOID, has_shipped_generator, shipped_generator, shipped_tracker
 from parc.run.checkpoint import read_description
 from parc.track.learn.tracker_training import ACTOR
 
@@ -65,10 +65,10 @@ class ModelsUnderTest:
         return (corrected or list(self.generators))[-1]
 
 
-def find_contenders(sources: Sequence[Path]) -> ModelsUnderTest:
-    """The models of the sources in the order given; those in the box if there are none."""
+def find_contenders(sources: Sequence[Path], body: str = HUMANOID) -> ModelsUnderTest:
+    """The models of the sources in the order given; those in the box, of the character of this name, if there are none."""
     if not sources:
-        return ModelsUnderTest((Contender("in the box", shipped_generator(), shipped_tracker()),))
+        return ModelsUnderTest((Contender("in the box", shipped_generator(body=body), shipped_tracker(body)),))
     runs = [source for source in sources if (source / RUN).is_file()]
     found: list[Contender] = []
     for run in runs:
@@ -77,7 +77,7 @@ def find_contenders(sources: Sequence[Path]) -> ModelsUnderTest:
     trackers: list[Path] = []
     for file in _model_files([source for source in sources if source not in runs]):
         (generators if _kind(file) == GENERATOR_KIND else trackers).append(file)
-    found += _paired(generators, trackers)
+    found += _paired(generators, trackers, body)
     return ModelsUnderTest(tuple(_own_labels(found)), _start_of(runs[0]) if runs else None, runs[0] if runs else None)
 
 
@@ -152,9 +152,10 @@ def _kind(file: Path) -> str:
     return str(kind)
 
 
-def _paired(generators: list[Path], trackers: list[Path]) -> list[Contender]:
+def _paired(generators: list[Path], trackers: list[Path], body: str) -> list[Contender]:
     if not generators:
-        return [Contender(t.stem if len(trackers) > 1 else "tracker", shipped_generator(), t, lent=True) for t in trackers]
+        lent = shipped_generator(body=body) if has_shipped_generator(body) else None
+        return [Contender(t.stem if len(trackers) > 1 else "tracker", lent, t, lent=True) for t in trackers]
     if len(trackers) not in (0, 1, len(generators)):
         raise SettingsError(
             f"{len(generators)} generators and {len(trackers)} trackers make no pairs: give one tracker, or one a generator"

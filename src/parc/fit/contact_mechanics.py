@@ -75,9 +75,16 @@ class Masses(NamedTuple):
 @cache  # captured graphs read these tensors, so none may be dropped
 def point_masses(character: Character, device: torch.device | str = "cpu") -> Masses:
     """Two for a capsule and one for a sphere or box, with the shape's mass and centre."""
-    body, local, mass = [], [], []
-    for b, shapes in enumerate(x.shapes for x in character.bodies):
-        for shape in shapes:
+    body: list[int] = []
+    local: list[tuple[float, ...]] = []
+    mass: list[float] = []
+    for b, weighed in enumerate(character.bodies):
+        if (told := weighed.inertial) is not None:
+            body.append(b)
+            local.append(told.centre)
+            mass.append(told.mass)
+            continue
+        for shape in weighed.shapes:
             points = _points(shape)
             body += [b] * len(points)
             local += points

@@ -7,11 +7,12 @@ import numpy as np
 
 from parc.author.procedural_walk import StrollSettings, stroll
 from parc.character.character import Character
+from parc.character.named_character import HUMANOID, find_character
 from parc.dataset.clip import Clip
 from parc.dataset.convert.clip_files import READABLE, load_clip
 from parc.dataset.dataset_store import INDEX, Dataset, DatasetWriter
 from parc.dataset.folder_import import import_folder
-from parc.errors import DatasetError, ParcError, PathError
+from parc.errors import CharacterError, DatasetError, ParcError, PathError
 from parc.generate.data.frame_table import FPS
 from parc.loop.loop_plan import StartSettings
 from parc.metrics.clip_measures import measure_clips
@@ -86,8 +87,17 @@ def stroll_start(settings: StartSettings, seed: int, out: Path, character: Chara
         return {"clips": len(writer)}
 
 
+def check_can_walk(character: Character) -> None:
+    """Refuse a body that walks made by rule are not written for."""
+    if character.fingerprint != find_character(HUMANOID).fingerprint:
+        raise CharacterError(
+            f"walks made by rule are the humanoid's: for '{character.name}' give motions to start from (--dataset FOLDER)"
+        )
+
+
 def walks(settings: StartSettings, seed: int, character: Character) -> list[Clip]:
     """Try k draws its ground, path and speed from SeedSequence([seed, 0, k]); what cannot be walked is passed over."""
+    check_can_walk(character)
     clips: list[Clip] = []
     plan = PlanSettings(endpoint=settings.endpoint)
     for k in range(_TRIES * settings.clips):

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from parc.character.character import Character
-from parc.errors import SettingsError
+from parc.character.named_character import HUMANOID, find_character
+from parc.errors import FormatError, SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule
 from parc.generate.model.prefix_transformer import PAST_FRAMES
-from parc.loop.initial_dataset import check_start
+from parc.loop.initial_dataset import check_can_walk, check_start
+from parc.loop.ledger import RUN, LoopError
 from parc.loop.loop_plan import PAPER, LoopSettings, TrackerPlan
 from parc.loop.stage_options import flag_of
 from parc.models import shipped_generator, shipped_motions, shipped_tracker
+from parc.run.file_reading import read_json
 from parc.track.learn.policy import load_actor
 
 _OF_THE_TRACKER = ("observation", "policy", "action", "contract")
@@ -30,23 +33,43 @@ class RunSources:
     tracker: Path | None = None
     """pi_0: a trained actor (.safetensors), its critic beside it if there is one; its network is the one that is trained on"""
 
-    def or_shipped(self) -> "RunSources":
-        """What is not given is what is in the box."""
+    def or_shipped(self, body: str) -> "RunSources":
+        """What is not given is what is in the box, of the character of this name."""
         return RunSources(
-            self.dataset or shipped_motions(), self.generator or shipped_generator(), self.tracker or shipped_tracker()
+            self.dataset or shipped_motions(body),
+            self.generator or shipped_generator(body=body),
+            self.tracker or shipped_tracker(body),
         )
 
 
 def prepare(settings: LoopSettings, sources: RunSources, character: Character) -> tuple[LoopSettings, RunSources]:
     """What a run will do and from what: models in the box filled in, networks those of the models given, all of it readable."""
     if settings.shipped:
-        sources = sources.or_shipped()
+        sources = sources.or_shipped(character.name)
     elif settings.shipped_motions:
-        sources = replace(sources, dataset=sources.dataset or shipped_motions())
+        sources = replace(sources, dataset=sources.dataset or shipped_motions(character.name))
     settings = _with_models(settings, sources, character)
-    if sources.dataset is not None:
+    if sources.dataset is None:
+        check_can_walk(character)
+    else:
         check_start(sources.dataset, character, PAST_FRAMES + settings.plan(1).generator.window.future)
     return settings, sources
+
+
+def check_same_character(run: Path, character: Character) -> None:
+    """Refuse to go on with a run of another body; runs of earlier versions are of the humanoid."""
+    if not (run / RUN).is_file():
+        return
+    try:
+        begun = read_json(run / RUN)
+    except FormatError:
+        return  # told by who reads it
+    said = begun.get("character") if isinstance(begun, dict) else None
+    name, fingerprint = HUMANOID, find_character(HUMANOID).fingerprint
+    if isinstance(said, dict):
+        name, fingerprint = said.get("character", ""), said.get("fingerprint", "")
+    if fingerprint != character.fingerprint:
+        raise LoopError(f"the run in {run} is for character '{name}', not for '{character.name}'; name another folder")
 
 
 def _with_models(settings: LoopSettings, sources: RunSources, character: Character) -> LoopSettings:

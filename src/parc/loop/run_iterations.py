@@ -50,7 +50,7 @@ import numpy as np
 import torch
 
 from parc.character.character import Character
-from parc.character.humanoid import humanoid
+from parc.character.named_character import said_of
 from parc.correct.synthesise_clips import synthesise, unit_notes
 from parc.dataset.dataset_store import Dataset, DatasetWriter
 from parc.generate.model.motion_generator import Generator
@@ -58,7 +58,7 @@ from parc.generate.training.generator_training import GENERATOR_FILE
 from parc.loop.admission_rules import GuardSettings
 from parc.loop.admit_clips import ADMISSION, DATASET, admit, read_admission
 from parc.loop.initial_dataset import hash_of_folder, import_start, is_dataset, stroll_start
-from parc.loop.initial_models import RunSources, prepare
+from parc.loop.initial_models import RunSources, check_same_character, prepare
 from parc.loop.ledger import NOTHING, RUN, Ledger, LoopError, Stage, clear_damaged, dataset_files, locked, refusal
 from parc.loop.loop_plan import LoopSettings, TrackerPlan
 from parc.loop.machines import Machines, torch_threads
@@ -93,8 +93,8 @@ class LoopResult:
 def run_loop(
     folder: Path | str,
     settings: LoopSettings,
+    character: Character,
     sources: RunSources = RunSources(),
-    character: Character | None = None,
     device: torch.device | str = "cpu",
     after_iteration: Callable[[int], object] | None = None,
     machines: Machines = Machines(),
@@ -104,7 +104,8 @@ def run_loop(
 
     Stages that were made otherwise are refused before anything is written; `over_again` moves them aside (`parc.loop.ledger`).
     """
-    folder, character = Path(folder).absolute(), character or humanoid()
+    folder = Path(folder).absolute()
+    check_same_character(folder, character)
     settings, sources = prepare(settings, sources, character)
     try:
         with locked(folder), torch_threads(settings.torch_threads):
@@ -113,7 +114,7 @@ def run_loop(
                 raise refusal(folder, obstacle.told)
             remove_leftovers(folder)
             run = _Run(folder, settings, sources, character, str(device), machines, over_again)
-            write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources), indent=1).encode())
+            write_bytes_atomically(folder / RUN, json.dumps(_description(settings, sources, character), indent=1).encode())
             return run.all(after_iteration)
     except OSError as error:
         raise disk_sentence(error, folder) from error
@@ -361,6 +362,7 @@ class Obstacle:
 
 def find_obstacle(folder: Path | str, settings: LoopSettings, sources: RunSources, character: Character) -> Obstacle | None:
     """What stands in the way of a run in a folder, found without doing or writing anything."""
+    check_same_character(Path(folder), character)
     look = _Look(Path(folder).absolute(), settings, sources, character)
     try:
         look.all(None)
@@ -392,6 +394,6 @@ def _name(i: int) -> str:
     return f"iteration-{i:02d}"
 
 
-def _description(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
+def _description(settings: LoopSettings, sources: RunSources, character: Character) -> dict[str, Any]:
     where = {name: path and str(path.absolute()) for name, path in asdict(sources).items()}
-    return {"settings": asdict(settings), "sources": where}
+    return {"settings": asdict(settings), "sources": where, "character": said_of(character)}

@@ -3,7 +3,7 @@
 generator.safetensors is the motion generator, tracker.safetensors the tracking policy with its physical contract, and
 critic.safetensors the tracker's value function, for training on and for the choice among plans in `parc traverse` and `live`.
 generator_paced.safetensors is a generator that can be asked for a pace; `--pace` takes it where no generator is named, and
-`--generator paced` names it.
+`--generator paced` names it. Those of another character have the same names in a folder that is called as it is: g1/.
 motions/ is a data set that a tracker has recorded in simulation: where a loop starts if it is given no other.
 
 hashes.json publishes size and SHA-256 of all of them. A model is compared with it before it is used for the first time in a
@@ -21,33 +21,42 @@ FOLDER = Path(__file__).parent
 HASHES = "hashes.json"
 
 
+HUMANOID = "humanoid"
+"""the character whose models lie in the folder itself"""
 PACED = "paced"
 """how commands call the generator in the box that can be asked for a pace"""
 
 
-def shipped_generator(paced: bool = False) -> Path:
-    """The generator in the box, or the one that can be asked for a pace."""
-    return _shipped("generator_paced" if paced else "generator")
+def shipped_generator(paced: bool = False, body: str = HUMANOID) -> Path:
+    """The generator in the box, or the one that can be asked for a pace; `body`: the name of its character."""
+    return _shipped("generator_paced" if paced else "generator", body)
 
 
-def generator_file(named: Path | str | None, pace: object = None) -> Path:
+def has_shipped_generator(body: str) -> bool:
+    """Whether there is one of the character of this name in the box."""
+    return _place("generator", body) in published_hashes()
+
+
+def generator_file(named: Path | str | None, pace: object = None, body: str = HUMANOID) -> Path:
     """The file of the generator that was named: `paced` is one in the box, and so is none, by whether a pace is asked for."""
     if named is None:
-        return shipped_generator(pace is not None)
+        return shipped_generator(pace is not None, body)
     is_paced = str(named) == PACED and not Path(named).exists()
-    return shipped_generator(paced=True) if is_paced else Path(named)
+    return shipped_generator(paced=True, body=body) if is_paced else Path(named)
 
 
-def shipped_tracker() -> Path:
+def shipped_tracker(body: str = HUMANOID) -> Path:
     """With its critic beside it."""
-    if (FOLDER / "critic.safetensors").is_file():
-        _shipped("critic")
-    return _shipped("tracker")
+    if _place("critic", body) in published_hashes():
+        _shipped("critic", body)
+    return _shipped("tracker", body)
 
 
-def shipped_motions() -> Path | None:
-    """The data set in the box, if there is one."""
-    folder = FOLDER / "motions"
+def shipped_motions(body: str = HUMANOID) -> Path | None:
+    """The data set of a character in the box, if there is one."""
+    if f"{_folder_of(body)}motions/index.json" not in published_hashes():
+        return None
+    folder = FOLDER / f"{_folder_of(body)}motions"
     if not (folder / "index.json").is_file():
         return None
     for file in (folder / "index.json", *sorted(folder.glob("shard-*.safetensors"))):
@@ -61,8 +70,20 @@ def published_hashes() -> dict[str, dict]:
     return json.loads((FOLDER / HASHES).read_bytes())
 
 
-def _shipped(name: str) -> Path:
-    file = FOLDER / f"{name}.safetensors"
+def _folder_of(body: str) -> str:
+    return "" if body == HUMANOID else f"{body}/"
+
+
+def _place(name: str, body: str) -> str:
+    return f"{_folder_of(body)}{name}.safetensors"
+
+
+def _shipped(name: str, body: str) -> Path:
+    """Refused where nothing of that name is published: a character may be called anything."""
+    place = _place(name, body)
+    if body != HUMANOID and place not in published_hashes():
+        raise ParcError(f"there is no {name.partition('_')[0]} of character '{body}' in the box; name a file of your own")
+    file = FOLDER / place
     if not file.is_file():
         raise ParcError(f"this installation has no {name} model ({file.name}); name a file of your own")
     check_published(file, file.stat().st_mtime_ns)

@@ -7,8 +7,8 @@ from parc.run.atomic_files import write_bytes_atomically
 
 
 def main() -> None:
-    """Write hashes.json for what is in this folder now."""
-    files = [*FOLDER.glob("*.safetensors"), *FOLDER.glob("motions/index.json"), *FOLDER.glob("motions/*.safetensors")]
+    """Write hashes.json for what is in this folder and below it now."""
+    files = [*FOLDER.rglob("*.safetensors"), *FOLDER.rglob("motions/index.json")]
     known = {file.relative_to(FOLDER).as_posix(): described(file) for file in sorted(files)}
     write_bytes_atomically(FOLDER / HASHES, (json.dumps(known, indent=1) + "\n").encode())
 

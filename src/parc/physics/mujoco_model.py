@@ -142,6 +142,9 @@ def add_character(spec: mujoco.MjSpec, character: Character, contract: Contract)
             node.add_freejoint(name="root")
         else:
             _add_joint(spec, node, body, contract)
+        if (told := body.inertial) is not None:
+            node.explicitinertial, node.mass, node.ipos = True, told.mass, told.centre
+            node.fullinertia = told.moments
         for shape in body.shapes:
             geom = _add_shape(node, shape)
             _set_contact(geom, contract, _BODY_BIT, _GROUND_BIT | (_BODY_BIT if contract.self_collision else 0))

@@ -21,6 +21,7 @@ from parc.physics.native_skeleton import NativeSkeleton
 from parc.physics.physical_contract import Contract
 from parc.physics.simulated_world import World, out_of_bounds
 from parc.physics.terrain_window import window_boxes
+from parc.physics.varied_model import VARIED, BodyVariation, VariedModel
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch
 
 _STILL_ABOVE = 0.499
@@ -44,6 +45,7 @@ class NativeWorld(World):
             self._batch.bind(name) for name in ("qpos", "qvel", "ctrl", "qacc_warmstart", "sensordata")
         )
         self._window = self._batch.expand("geom_pos")[:, : WINDOW * WINDOW]
+        self._varied: VariedModel | None = None
         self._skeleton = NativeSkeleton(character, self.model, num_worlds, threads)
 
         bodies = character.num_bodies
@@ -79,6 +81,22 @@ class NativeWorld(World):
         self.diverged[mask] = bad[mask]
         self._publish()
 
+    def prepare_variation(self) -> None:
+        if self._varied is None:
+            fields = {name: torch.from_numpy(self._batch.expand(name)) for name in VARIED}
+            self._varied = VariedModel(self.model, self.character, fields)
+            self._late = np.zeros(self.num_worlds, dtype=np.int64)
+            self._fresh = np.ones(self.num_worlds, dtype=bool)
+            self._last_wanted = np.zeros((self.num_worlds, self.character.num_dof))
+
+    def vary(self, mask: Tensor, variation: BodyVariation) -> None:
+        self.prepare_variation()
+        assert self._varied is not None
+        self._varied.write(mask, variation)
+        chosen = mask.numpy()
+        self._late[chosen] = self.substeps_late(variation.delay).numpy()[chosen]
+        self._fresh |= chosen
+
     def step(self, targets: Tensor) -> None:
         self.check_targets(targets)
         wanted, diverged = targets.detach().numpy(), self.diverged.numpy()
@@ -87,7 +105,7 @@ class NativeWorld(World):
         good_qpos, good_qvel = self._qpos.copy(), self._qvel.copy()
         self._ctrl[:, : self.character.num_dof] = wanted  # stops of balls have no control
         self._move_windows()
-        failed = self._run(moving)
+        failed = self._run(moving, wanted)
 
         diverged |= out_of_bounds(self._qpos, self._qvel)
         diverged[failed] = True
@@ -106,12 +124,29 @@ class NativeWorld(World):
             self._window[moved] = window_boxes(self._bank, self.terrain_row[which], root[which]).numpy()
             self._window_row[moved] = row[moved]
 
-    def _run(self, moving: np.ndarray) -> np.ndarray:
+    def _run(self, moving: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """All substeps of the moving worlds; returns the worlds in which MuJoCo gave up."""
+        if self._varied is None or not self._late.any():
+            failed = self._substeps(moving, self.contract.substeps)
+        else:
+            late, failed = np.where(self._fresh, 0, self._late), np.empty(0, dtype=np.int64)
+            for substep in range(self.contract.substeps):
+                waits = (substep < late)[:, None]
+                self._ctrl[:, : self.character.num_dof] = np.where(waits, self._last_wanted, wanted)
+                gave_up = self._substeps(moving, 1)
+                moving = moving.copy()
+                moving[gave_up] = False
+                failed = np.concatenate([failed, gave_up])
+        if self._varied is not None:
+            self._last_wanted[...] = wanted
+            self._fresh[...] = False
+        return failed
+
+    def _substeps(self, moving: np.ndarray, count: int) -> np.ndarray:
         if not moving.any():
             return np.empty(0, dtype=np.int64)
         try:
-            self._batch.step(None if moving.all() else moving, nstep=self.contract.substeps)
+            self._batch.step(None if moving.all() else moving, nstep=count)
         except SimulationError as error:
             return np.asarray(error.ids)
         return np.empty(0, dtype=np.int64)

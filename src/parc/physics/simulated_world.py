@@ -24,6 +24,7 @@ from torch import Tensor
 from parc.character.character import Character
 from parc.errors import SettingsError, TerrainError
 from parc.physics.physical_contract import Contract
+from parc.physics.varied_model import BodyVariation
 from parc.terrain.terrain import TerrainBatch
 
 Array = TypeVar("Array", Tensor, np.ndarray)
@@ -82,6 +83,18 @@ class World(ABC):
 
         A state that is not finite is not taken: the world keeps the one it has and is flagged as diverged.
         """
+
+    @abstractmethod
+    def prepare_variation(self) -> None:
+        """Let bodies differ from world to world, by `vary`; until then they are the model's. A recorded step is recorded anew."""
+
+    @abstractmethod
+    def vary(self, mask: Tensor, variation: BodyVariation) -> None:
+        """Worlds where mask [N] is true have such bodies from now on; in place, no host sync. No target is late at first."""
+
+    def substeps_late(self, delay: Tensor) -> Tensor:
+        """[N] physics steps, of s [N]; a control step at most."""
+        return (delay / self.contract.timestep).round().long().clamp(0, self.contract.substeps)
 
     def check_targets(self, targets: Tensor) -> None:
         """An error in one sentence if targets have another shape than the motors."""

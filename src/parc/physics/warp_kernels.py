@@ -35,6 +35,25 @@ def take_targets(
 
 
 @wp.kernel
+def wait_for_targets(
+    last: wp.array2d[float],
+    targets: wp.array2d[float],
+    late: wp.array[int],
+    fresh: wp.array[bool],
+    substep: int,
+    diverged: wp.array[bool],
+    ctrl: wp.array2d[float],
+):
+    """In the first physics steps of a control step, targets of the last one, where they are late; never in a new episode."""
+    world = wp.tid()
+    if diverged[world]:
+        return
+    waits = substep < late[world] and not fresh[world]
+    for k in range(targets.shape[1]):
+        ctrl[world, k] = wp.where(waits, last[world, k], targets[world, k])
+
+
+@wp.kernel
 def move_window(
     qpos: wp.array2d[float],
     terrain_row: wp.array[wp.int64],

@@ -23,6 +23,7 @@ import copy
 import dataclasses
 import gc
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,6 +33,7 @@ from parc.motion.mujoco_qpos import qpos_to_bodies, state_layout
 from parc.physics.mujoco_model import HALF_HEIGHT, WINDOW, build_model, sealed_contract
 from parc.physics.physical_contract import Contract
 from parc.physics.simulated_world import MAX_SPEED, World, out_of_bounds
+from parc.physics.varied_model import VARIED, BodyVariation, VariedModel
 from parc.terrain.terrain import CELL, Terrain, TerrainBatch
 
 try:
@@ -99,6 +101,7 @@ class WarpWorld(World):
         )
         """Warp's stream as torch sees it; None on the CPU"""
         self._graph: wp.Graph | None = None
+        self._varied: VariedModel | None = None
         self._synchronize()
         self._make_tensors()
         self.set_terrains(TerrainBatch.stack([Terrain.flat((1, 1), cell=cell)]))
@@ -149,6 +152,33 @@ class WarpWorld(World):
         self.diverged.copy_(torch.where(mask, bad, self.diverged))
         self._publish_from_qpos(taken)
 
+    def prepare_variation(self) -> None:
+        if self._varied is not None:
+            return
+        self._synchronize()
+        self._graph, n, fields = None, self.num_worlds, {}
+        for name in VARIED:
+            values = getattr(self.model, name)
+            kind = {2: wp.vec2, 3: wp.vec3}[values.shape[-1]] if values.ndim == 2 else wp.float32
+            with wp.ScopedDevice(self._wp_device):
+                array: wp.array = wp.array(np.repeat(values[None].astype(np.float32), n, 0), dtype=kind)
+            for model in (self._model, self._model_without_sensors):
+                setattr(model, name, array)
+            fields[name] = wp.to_torch(array)
+        self._varied = VariedModel(self.model, self.character, fields)
+        self._late = torch.zeros(n, dtype=torch.int32, device=self.device)
+        self._fresh = torch.ones(n, dtype=torch.bool, device=self.device)
+        self._last_targets = torch.zeros_like(self._targets)
+        self._synchronize()
+
+    @torch.no_grad()
+    def vary(self, mask: Tensor, variation: BodyVariation) -> None:
+        self.prepare_variation()
+        assert self._varied is not None
+        self._varied.write(mask, variation)
+        self._late.copy_(torch.where(mask, self.substeps_late(variation.delay).int(), self._late))
+        self._fresh.logical_or_(mask)
+
     @torch.no_grad()
     def step(self, targets: Tensor) -> None:
         self.check_targets(targets)
@@ -190,8 +220,15 @@ class WarpWorld(World):
             )
             self._park(diverged)
             for substep in range(self.contract.substeps):
+                if self._varied is not None:
+                    late = [view(self._late), view(self._fresh), substep, diverged]
+                    both = [view(self._last_targets), view(self._targets)]
+                    wp.launch(warp_kernels.wait_for_targets, dim=n, inputs=[*both, *late, data.ctrl])
                 is_last = substep == self.contract.substeps - 1
                 mjw.step(self._model if is_last else self._model_without_sensors, data)
+            if self._varied is not None:
+                wp.copy(view(self._last_targets), view(self._targets))
+                view(self._fresh).zero_()
             self._park(diverged)
             wp.launch(
                 warp_kernels.bring_back,

@@ -78,9 +78,9 @@ class FutureEnds:
 
 
 def score_futures(
-    ends: FutureEnds, paths: PathBatch, terrain: Terrain | None, settings: ScoreSettings, caution: float = 1.0
+    ends: FutureEnds, paths: PathBatch, terrain: Terrain | None, settings: ScoreSettings, caution: float = 1.0, size: float = 1.0
 ) -> Tensor:
-    """[N] m of progress, higher is better, with `paths` [N] and a caution of 1 to 0.
+    """[N] m of progress, higher is better, with `paths` [N] and a caution of 1 to 0; `size` of the body.
 
     Without a terrain it costs nothing to lie or to leave the map.
     """
@@ -88,17 +88,17 @@ def score_futures(
     aside = (root - paths.position(ends.progress))[:, :2].norm(dim=-1)
     off = settings.off_path * (aside - settings.corridor).clamp_min(0)
     if settings.pit:
-        deep = lowest_near(paths, ends.progress) + STANDING - root[:, 2] - settings.corridor
+        deep = lowest_near(paths, ends.progress) + STANDING * size - root[:, 2] - settings.corridor
         off = off + settings.pit * deep.clamp_min(0)
     if terrain is not None:
         height = root[:, 2] - terrain.height_at(root[:, :2])
-        off = off + settings.low * (STANDING - CROUCH - height).clamp_min(0)
+        off = off + settings.low * ((STANDING - CROUCH) * size - height).clamp_min(0)
         low, high = terrain.extent
         off = off + settings.off_map * torch.maximum(low - root[:, :2], root[:, :2] - high).clamp_min(0).norm(dim=-1)
     trust = settings.survival * ends.survived
     if ends.value is not None:
         trust = trust + settings.value * ends.value.clamp_max(settings.content)
-    score = worth(paths, ends.progress, root[:, 2], settings.climb) - settings.pace * ends.seconds
+    score = worth(paths, ends.progress, root[:, 2], settings.climb, size) - settings.pace * ends.seconds
     score = score + max(caution, settings.boldness) * trust - off - settings.drift * ends.drift
     if ends.crouch is not None:
         score = score - settings.crouch * ends.crouch

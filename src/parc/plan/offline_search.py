@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.prefix_transformer import PAST_FRAMES
@@ -171,7 +172,7 @@ class Search:
 
     def _worth(self, body: Branch) -> float:
         arc = torch.tensor([body.progress], device=self.device)
-        return float(worth(self.path, arc, body.last.qpos[None, 2], self.settings.climb))
+        return float(worth(self.path, arc, body.last.qpos[None, 2], self.settings.climb, size_of(self.character)))
 
     def _rounds(self, beam: list[Branch], random: torch.Generator, times: int) -> tuple[list[Branch], Branch | None, float]:
         """The next beam of so many rounds from one, the body that arrived, and the sum of shares survived."""
@@ -208,7 +209,7 @@ class Search:
         trace = tried.trace
         # How far did they come, and did one arrive?
         came = torch.tensor([body.progress for body in parents] or [0.0] * count, device=self.device)
-        walked = walk(self._rows, came, trace.root_pos)
+        walked = walk(self._rows, came, trace.root_pos, size_of(self.character))
         share = float((trace.survived.float() / settings.look).mean())
         if (arrival := self._arrival(trace, walked)) is not None:
             row, stop = arrival
@@ -250,7 +251,11 @@ class Search:
         """Row and last step of the body that arrives first and stays up for `margin` steps more, if any does."""
         step = torch.arange(trace.steps + 1, device=walked.device)
         last = trace.survived[:, None] - self.settings.margin
-        there = at_goal(self.path, trace.root_pos, walked, self.settings.radius) & (step >= PAST_FRAMES) & (step <= last)
+        there = (
+            at_goal(self.path, trace.root_pos, walked, self.settings.radius, size_of(self.character))
+            & (step >= PAST_FRAMES)
+            & (step <= last)
+        )
         if not bool(there.any()):
             return None
         first = torch.where(there.any(1), there.int().argmax(1), trace.steps + 1)
@@ -273,4 +278,4 @@ class Search:
             self.stage.value(trace, keep.clamp(0, trace.steps)) if self.settings.value else None,
             crouch=self.stage.crouch(trace, self.settings.crouch_allowed) if self.settings.crouch else None,
         )
-        return score_futures(ends, self._rows, None, self.settings)
+        return score_futures(ends, self._rows, None, self.settings, size=size_of(self.character))

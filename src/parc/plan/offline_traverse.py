@@ -60,8 +60,8 @@ class Models:
 
         half: bfloat16 for the generator where the CPU computes with it (GPUs always do).
         """
-        tracker = tracker or shipped_tracker()
-        model = Generator.load(generator or shipped_generator(), character, device)
+        tracker = tracker or shipped_tracker(character.name)
+        model = Generator.load(generator or shipped_generator(body=character.name), character, device)
         if half and torch.device(device).type == "cpu" and torch.cpu.get_capabilities().get("avx512_bf16"):
             model = model.in_precision(torch.bfloat16)
         trained = load_actor(tracker, character, device)

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import PathRunner, RolloutSettings
@@ -342,14 +343,14 @@ class Planner:
 
     def _score(self, request: Request, branches: Sequence[Branch]) -> Tensor:
         """[N], m of progress, higher is better: of each branch where it was still good."""
-        settings, ground = self.settings, request.ground
+        settings, ground, size = self.settings, request.ground, size_of(self._stage.follower.world.character)
         steps = torch.tensor([branch.recorded for branch in branches])
         survived = torch.tensor([branch.survived for branch in branches])
         good = torch.where(survived >= steps, steps, (survived - settings.margin).clamp_min(0))
         way, taken = _way([_lineage(branch, request.lineages) for branch in branches], good)
         paths = PathBatch.stack([ground.path]).select(torch.zeros_like(good))
         ends = FutureEnds(
-            walk(paths, torch.full_like(paths.length, ground.progress), way)[:, -1],
+            walk(paths, torch.full_like(paths.length, ground.progress), way, size)[:, -1],
             way[:, -1],
             taken / self._stage.follower.fps,
             survived / steps,
@@ -358,7 +359,7 @@ class Planner:
             torch.tensor([float(branch.origin == "pause") for branch in branches]),
             torch.tensor([branch.crouch for branch in branches]),
         )
-        return score_futures(ends, paths, ground.terrain, settings, request.caution)
+        return score_futures(ends, paths, ground.terrain, settings, request.caution, size)
 
 
 def _lineage(branch: Branch, known: Mapping[Branch, list[Branch]]) -> list[Branch]:

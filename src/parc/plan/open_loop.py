@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from parc.character.posture import size_of
 from parc.correct.correct_motions import OptimiseSettings, optimise
 from parc.correct.select_candidates import SelectSettings, select
 from parc.dataset.clip import Clip
@@ -86,7 +87,8 @@ def _attempt(
     tried = stage.rehearse(terrain, [], frames, steps)
     trace = tried.trace
     along = PathBatch.stack([path], device=device)
-    walked = walk(along, along.start(), trace.root_pos)
+    size = size_of(generator.character)
+    walked = walk(along, along.start(), trace.root_pos, size)
     good = int(trace.survived[0])
-    there = at_goal(along, trace.root_pos, walked, settings.radius)[0, : good + 1]
+    there = at_goal(along, trace.root_pos, walked, settings.radius, size)[0, : good + 1]
     return tried.branch(0, good, progress=float(walked[0, good])), bool(there.any()), steps, good / steps

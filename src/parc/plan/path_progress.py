@@ -19,7 +19,7 @@ from parc.path.goal_reached import has_arrived
 from parc.path.path_batch import PathBatch
 
 STANDING = 0.87
-"""m of the root over the ground when standing"""
+"""m of the root over the ground when standing; this and the other heights are the humanoid's, of others in proportion"""
 STANDING_SLACK = 0.5
 """m above and below that a root at the goal may be: bent knees, a jump"""
 LEAST = 0.45
@@ -32,20 +32,20 @@ NEARBY = 0.8
 """m of the path before and behind a character whose heights it may be at"""
 
 
-def walk(paths: PathBatch, progress: Tensor, roots: Tensor) -> Tensor:
-    """Arc lengths [B, T] after roots at [B, T, 3], beginning at progress [B], m."""
+def walk(paths: PathBatch, progress: Tensor, roots: Tensor, size: float = 1.0) -> Tensor:
+    """Arc lengths [B, T] after roots at [B, T, 3], beginning at progress [B], m; `size` of the body (`character.posture`)."""
     arcs = paths.spacing * torch.arange(paths.points.shape[1], device=progress.device)
     walked = []
     for step in range(roots.shape[1]):
         root = roots[:, step]
-        too_high = (paths.points[..., 2] > root[:, 2:] - LEAST) & (arcs > progress[:, None])
+        too_high = (paths.points[..., 2] > root[:, 2:] - LEAST * size) & (arcs > progress[:, None])
         wall = torch.where(too_high, arcs - paths.spacing, math.inf).amin(1)
         progress = torch.maximum(progress, torch.minimum(paths.advance(progress, root[:, :2]), wall))
         walked.append(progress)
     return torch.stack(walked, 1)
 
 
-def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float) -> Tensor:
+def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float, size: float = 1.0) -> Tensor:
     """[B] m of progress that bodies at arc lengths [B] with roots at heights [B] are worth."""
     z = paths.points[..., 2]
     rises = torch.diff(z, prepend=z[:, :1]).clamp_min(0).cumsum(1)
@@ -54,8 +54,8 @@ def worth(paths: PathBatch, arc: Tensor, root_z: Tensor, climb: float) -> Tensor
     window = last[:, None] + torch.arange(math.ceil(REACH / paths.spacing) + 1, device=arc.device)
     ahead = (z.gather(1, window.clamp_max(z.shape[1] - 1)).amax(1) - here).clamp_min(0)
     climbed = rises.gather(1, last[:, None]).squeeze(1) + (here - z.gather(1, last[:, None]).squeeze(1)).clamp_min(0)
-    above = root_z - STANDING - here
-    height = torch.where(above > 0, torch.minimum(above, ahead), (above + CROUCH).clamp_max(0))
+    above = root_z - STANDING * size - here
+    height = torch.where(above > 0, torch.minimum(above, ahead), (above + CROUCH * size).clamp_max(0))
     return arc + climb * (climbed + height)
 
 
@@ -70,7 +70,7 @@ def lowest_near(paths: PathBatch, progress: Tensor) -> Tensor:
     return levels_near(paths, progress).amin(0)
 
 
-def at_goal(paths: PathBatch, root_pos: Tensor, walked: Tensor, radius: float) -> Tensor:
+def at_goal(paths: PathBatch, root_pos: Tensor, walked: Tensor, radius: float, size: float = 1.0) -> Tensor:
     """[B, T] of roots [B, T, 3] that have walked [B, T] along their paths, one for all or one for each."""
     goal, left = paths.goal.unsqueeze(1), paths.length.unsqueeze(1) - walked
-    return has_arrived(root_pos, goal, left, radius, STANDING_SLACK, STANDING)
+    return has_arrived(root_pos, goal, left, radius, STANDING_SLACK * size, STANDING * size)

@@ -23,6 +23,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.rollout.path_rollout import PathRunner
@@ -194,7 +195,7 @@ class Reflex:
         self.world.terrain_row.copy_(row)
         if seen is not None:
             self.bodies.bank = seen
-        self.crossings = Crossings(PathBatch.stack(paths, device=device), worlds, settings, self.fps)
+        self.crossings = Crossings(PathBatch.stack(paths, device=device), worlds, settings, self.fps, size_of(character))
         self.writer = PlanWriter(generator, self.bodies, seen or bank, settings, self.random, graphs, compiled, judge)
         self.getting_up = None if get_ups is None else GettingUp(get_ups, self.bodies, settings.get_up)
         if self.getting_up:
@@ -222,7 +223,7 @@ class Reflex:
         states = Snapshot(*(torch.cat(parts).index_select(0, order) for parts in zip(*starts, strict=True)))
         self.bodies.restore(states)
         self.bodies.place(0, 0)
-        progress = walk(self.crossings.paths, nowhere, states.qpos[:, None, :3])[:, 0]
+        progress = walk(self.crossings.paths, nowhere, states.qpos[:, None, :3], size_of(self.world.character))[:, 0]
         self.crossings.begin(everybody, self.case, progress, states.qpos[:, 2])
         self.world.idle.zero_()
         self.step_number = 0

@@ -17,6 +17,7 @@ import mujoco
 
 from parc import __version__
 from parc.character.character import Character
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.motion_generator import Generator
@@ -75,6 +76,7 @@ def reflex_facts(
 ) -> dict[str, Any]:
     """What facts.json says."""
     trained, rollout = tracker.trained, settings.rollout
+    size = size_of(trained.character)
     character, contract = trained.character, trained.contract
     return {
         "format": FORMAT,
@@ -103,7 +105,7 @@ def reflex_facts(
             "every": settings.every,
             "windows": settings.windows,
             "lookahead": rollout.lookahead,
-            "start_height": list(rollout.start_height),
+            "start_height": [size * height for height in rollout.start_height],
             "start_ahead": START_AHEAD,
             "radius": settings.radius,
             "remaining": REMAINING,
@@ -111,10 +113,10 @@ def reflex_facts(
             "headway": settings.headway,
             "seconds": settings.seconds,
             "slowest": settings.slowest,
-            "standing": path_progress.STANDING,
-            "standing_slack": path_progress.STANDING_SLACK,
-            "least_height": path_progress.LEAST,
-            "fall": asdict(settings.fall),
+            "standing": path_progress.STANDING * size,
+            "standing_slack": path_progress.STANDING_SLACK * size,
+            "least_height": path_progress.LEAST * size,
+            "fall": asdict(settings.fall) | {"height": size * settings.fall.height},
         },
         "mjcf": {
             "file": "humanoid.xml",

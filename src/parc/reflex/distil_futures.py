@@ -19,6 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from parc.character.posture import size_of
 from parc.dataset.clip import Clip, Provenance
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
@@ -126,10 +127,10 @@ class FutureTrials:
             holds &= ~(bodies.failed | bodies.down(FallSettings.at_once()))
             qpos.append(world.qpos.clone())
             contacts.append(bodies.contacts.clone())
-        climb = self._loop.climb
-        walked = walk(paths, progress, torch.stack([row[:, :3] for row in qpos[2:]], 1))[:, -1]
-        before = worth(paths, progress, states.qpos[:, 2], climb)
-        gain = worth(paths, walked, world.qpos[:, 2], climb) - before
+        climb, size = self._loop.climb, size_of(world.character)
+        walked = walk(paths, progress, torch.stack([row[:, :3] for row in qpos[2:]], 1), size)[:, -1]
+        before = worth(paths, progress, states.qpos[:, 2], climb, size)
+        gain = worth(paths, walked, world.qpos[:, 2], climb, size) - before
         return Futures(torch.stack(qpos, 1), torch.stack(contacts, 1), holds & gain.isfinite(), gain)
 
 

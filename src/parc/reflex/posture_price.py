@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
+from parc.character.limb_chains import limbs_of
+from parc.character.posture import size_of
 from parc.motion.mujoco_qpos import state_layout
 from parc.plan.path_progress import STANDING
 
@@ -18,13 +20,14 @@ class Stoop:
     """Of one character on one device."""
 
     def __init__(self, character: Character, device: torch.device | str) -> None:
-        layout = state_layout(character)
-        knees = [k for k, body in enumerate(character.bodies) if body.name.endswith("_shin") and body.joint.dof == 1]
+        layout, self._size = state_layout(character), size_of(character)
+        limbs = limbs_of(character)
+        knees = [k for k in sorted(limbs.knee if limbs else ()) if character.bodies[k].joint.dof == 1]
         self._knees = torch.tensor([layout.qpos_start[k] for k in knees], dtype=torch.long, device=device)
 
     def __call__(self, height: Tensor, planned_height: Tensor, qpos: Tensor, planned_qpos: Tensor) -> Tensor:
         """[N] m, from heights [N] of pelvises over the ground under them and states [N, nq]; at least 0."""
-        lower = (planned_height.clamp_max(STANDING) - height).clamp_min(0.0)
+        lower = (planned_height.clamp_max(STANDING * self._size) - height).clamp_min(0.0)
         if not len(self._knees):
             return lower
         bend = qpos.index_select(1, self._knees).abs() - planned_qpos.index_select(1, self._knees).abs()

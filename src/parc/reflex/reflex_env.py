@@ -23,6 +23,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from parc.character.posture import size_of
 from parc.generate.model.motion_generator import Generator
 from parc.path.path_batch import PathBatch
 from parc.physics.simulated_world import World
@@ -37,6 +38,7 @@ from parc.reflex.terrain_bank import CrossingBank
 from parc.run.cuda_graph import CudaGraph
 from parc.terrain.terrain import TerrainBatch
 from parc.track.env.body_tables import BodyTables
+from parc.track.env.disturbed_bodies import push
 from parc.track.env.observation import ground_heights
 from parc.track.env.rewarded_bodies import RewardedBodies
 from parc.track.follow.outcome import FallWatch
@@ -79,9 +81,17 @@ class ReflexEnv(RewardedBodies):
             body_distance=far * limits.body_distance,
         )
         table = WrittenTable.empty(BodyTables(world.character, device), n, loop.length, fps, touching=1.0)
-        super().__init__(world, table, bank.terrains, replace(settings, termination=relaxed), None, graphs, keeps_past=True)
+        super().__init__(
+            world,
+            table,
+            bank.terrains,
+            replace(settings, termination=relaxed, disturbance=closed.disturbance),
+            None,
+            graphs,
+            keeps_past=True,
+        )
         self.closed, self.crossing_bank, self._random, self._fps = closed, bank, random, fps
-        self.crossings = Crossings(bank.paths, n, loop, fps)
+        self.crossings = Crossings(bank.paths, n, loop, fps, size_of(world.character))
         self._watch = FallWatch(closed.fall, fps, n, device)
         self._everybody = torch.ones(n, dtype=torch.bool, device=device)
         if closed.disturbance.height_noise > 0:  # every body believes something else of the ground
@@ -154,6 +164,8 @@ class ReflexEnv(RewardedBodies):
         self._turn_draws.uniform_(generator=self._random)
         if self.closed.disturbance.height_noise > 0:
             self._height_draws.normal_(generator=self._random)
+        if self._drawn_bodies is not None:
+            self._drawn_bodies.draw(self._random)
         self._end_turn()
         crossings = self.crossings
         self.writer.write(
@@ -184,7 +196,7 @@ class ReflexEnv(RewardedBodies):
             pay = pay - reward.posture * self._crouch(row) * follows
         self.reward.copy_(pay - reward.fall * fell - reward.stuck * is_stuck)
         self._count(fell & ~fallen)
-        self._push(runs & ~over)
+        push(self.world, runs & ~over, self._step_draws, self.closed.disturbance)
         self.world.idle.copy_(over)
 
     def _crouch(self, row: Tensor) -> Tensor:
@@ -200,18 +212,6 @@ class ReflexEnv(RewardedBodies):
         kinds = [self.crossings.outcome == k for k in range(1, len(OUTCOMES))]
         columns = torch.stack([*(ended * holds for holds in kinds), ended * lost, seconds], -1)
         self.outcomes.index_add_(0, self.kind, columns)
-
-    def _push(self, runs: Tensor) -> None:
-        """Some of the bodies that run [N] are pushed, all bodies of each at once."""
-        pushes, (least, most) = self.closed.disturbance.pushes, self.closed.disturbance.push_speed
-        if pushes <= 0:
-            return
-        chance, size, direction = self._step_draws.unbind(-1)
-        speed, angle = least + (most - least) * size, 2 * math.pi * direction
-        flat = torch.stack([speed * angle.cos(), speed * angle.sin(), torch.zeros_like(speed)], -1)
-        states = self.states()
-        qvel = torch.cat([states.qvel[:, :3] + flat, states.qvel[:, 3:]], -1)
-        self.world.reset(runs & (chance < pushes / self._fps), states.qpos, qvel)
 
     # ---- beginning anew ------------------------------------------------------------------------------------------------------
 
@@ -237,6 +237,8 @@ class ReflexEnv(RewardedBodies):
         everybody = self._fresh.take(torch.arange(len(mask), device=group.device))
         self.world.terrain_row.copy_(torch.where(mask, everybody.case, self.world.terrain_row))
         self.restore(everybody.states, mask)
+        if self._drawn_bodies is not None:
+            self._drawn_bodies.give(mask)
         self.place(0, 0, mask)
         crossings.begin(mask, everybody.case, everybody.progress, everybody.states.qpos[:, 2])
         self.world.idle.copy_(~crossings.runs)
@@ -341,7 +343,7 @@ class ReflexEnv(RewardedBodies):
             row, arcs = place // each, bank.arcs.flatten().index_select(0, place)
             states = self.writer.begin_on(bank.terrains.select(row), bank.paths_from(row, arcs))
             along = PathBatch(bank.paths.points.index_select(0, row), bank.paths.length.index_select(0, row), bank.paths.spacing)
-            progress = walk(along, arcs, states.qpos[:, None, :3])[:, 0]
+            progress = walk(along, arcs, states.qpos[:, None, :3], size_of(self.world.character))[:, 0]
             keep = min(many, len(places) - first)
             start = StartState(Snapshot(*(part[:keep] for part in states)), row[:keep], progress[:keep])
             self.starts.put(place[:keep], start)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from parc.errors import SettingsError
 from parc.evaluate.terrain_families import FAMILIES, Family
 from parc.plan.crossing.reflex_crossings import ReflexSettings
+from parc.track.env.disturbed_bodies import DisturbanceSettings
 from parc.track.follow.outcome import FallSettings
 from parc.track.tracker_settings import PPOSettings
 
@@ -87,24 +88,6 @@ class ReflexStarts:
             raise SettingsError(
                 f"{self.each} start on a terrain leaves no places along the path; give 2 or more, or no share to places"
             )
-
-
-@dataclass(frozen=True)
-class DisturbanceSettings:
-    """What trains recovery; off, for what it does to undisturbed crossings must be measured first."""
-
-    pushes: float = 0.0
-    """a second and body"""
-    push_speed: tuple[float, float] = (0.5, 1.5)
-    """m/s that a push adds to all of a body in a random direction of the plane, from which to which"""
-    height_noise: float = 0.0
-    """m, standard deviation of the height of each cell as generator and tracker see it, drawn for each episode"""
-
-    def __post_init__(self) -> None:
-        if not (
-            0 <= self.pushes < math.inf and 0 <= self.push_speed[0] <= self.push_speed[1] and 0 <= self.height_noise < math.inf
-        ):
-            raise SettingsError("pushes a second, their speeds and the noise of heights are expected to be at least 0")
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,8 @@ class ReflexTrainer(TrackerTrainer):
     ) -> None:
         """`world`: of those that follow the clips of the library."""
         self.start, self.closed, self.source, device = start, closed, source, group.device
-        settings, character, contract = replace(start.settings, ppo=closed.ppo), start.character, start.contract
+        settings = replace(start.settings, ppo=closed.ppo, disturbance=closed.disturbance)
+        character, contract = start.character, start.contract
         count, following = closed.worlds(plan.worlds)
         self._mixes, self._crossing_worlds = following > 0, count
         super().__init__(character, library, world, settings, plan, group)

@@ -134,8 +134,8 @@ def _limb(rig: Rig, character: Character, anatomy: Anatomy, places: tuple[str, s
     bodies = (anatomy.body[places[0]], anatomy.body[places[1]], anatomy.body[places[2]])
     upper, lower = stance.bone(joints[0], joints[1]), stance.bone(joints[1], joints[2])
     arm = places[2].endswith("wrist")
-    ours = unit(np.array(character.bodies[bodies[1]].offset, dtype=np.float64))
-    axis, sign = bend_axis(character, bodies[1], ours, bends_forward=arm)
+    first, second = (unit(anatomy.bone_vector(character, place)) for place in places[1:])
+    axis, sign = bend_axis(character, bodies[1], first, second, bends_forward=arm)
     if arm:
         lower = lower + PALM * stance.leg / anatomy.leg * unit(lower)
     return _Limb(places, joints, bodies, upper, lower, sign * axis)

@@ -6,6 +6,7 @@ from typing import Literal
 from parc.errors import SettingsError
 from parc.physics.physical_contract import Contract
 from parc.quality.limit_profiles import TrackerInputLimits
+from parc.track.env.disturbed_bodies import DisturbanceSettings
 from parc.track.env.episode_restart import RestartSettings
 from parc.track.env.motor_action import ActionSettings
 from parc.track.env.observation_layout import ObservationSettings
@@ -117,6 +118,8 @@ class TrackerSettings:
     policy: PolicySettings = field(default_factory=PolicySettings)
     ppo: PPOSettings = field(default_factory=PPOSettings)
     contract: Contract = field(default_factory=Contract)
+    disturbance: DisturbanceSettings = field(default_factory=DisturbanceSettings)
+    """in training alone"""
 
     @classmethod
     def paper(cls) -> "TrackerSettings":

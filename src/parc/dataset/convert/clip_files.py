@@ -99,7 +99,7 @@ def save_clip(
     check_writable(path)
     suffix = path.suffix.lower()
     if suffix == ".motion":
-        data = write_native(clip)
+        data = write_native(clip, character)
     elif suffix in _WRITERS:
         if character is None:
             raise FormatError(f"writing {suffix} needs the character, for its bones")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from parc.character.character import Character
+from parc.character.named_character import character_in_file
 from parc.dataset.clip import Clip
 from parc.dataset.clip_shard import Shard, pack
 from parc.errors import DatasetError, FormatError
@@ -19,10 +20,10 @@ def read_native(path: Path, character: Character) -> Clip:
     if len(shard) != 1:
         raise FormatError(f"{path} holds {len(shard)} clips, a .motion file holds one; open the folder as a data set")
     clip = shard.clip(0)
-    clip.check_fits(character)
+    clip.check_made_for(character)
     return clip
 
 
-def write_native(clip: Clip) -> bytes:
-    """A clip as the bytes of a .motion file."""
-    return pack([clip])
+def write_native(clip: Clip, character: Character | None = None) -> bytes:
+    """A clip as the bytes of a .motion file, with its character if that is given and has no name here."""
+    return pack([clip], None if character is None else character_in_file(character))

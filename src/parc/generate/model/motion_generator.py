@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from parc.character.character import Character
+from parc.character.named_character import said_of
 from parc.errors import CharacterError, FormatError, SettingsError
 from parc.generate.model.blended_denoising import DEFAULT_BLEND, Blend, blend_branches
 from parc.generate.model.feature_layout import FeatureLayout, RotationEncoding, Statistics
@@ -249,8 +250,7 @@ class Generator(nn.Module):
         settings = self.settings
         return {
             "kind": KIND,
-            "character": self.character.name,
-            "fingerprint": self.character.fingerprint,
+            **said_of(self.character),
             "network": type(settings.network).__name__,
             "schedule": type(settings.schedule).__name__,
             "settings": asdict(settings),

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from parc.character import rotation
 from parc.character.kinematics import BodyPose
+from parc.character.posture import size_of
 from parc.errors import PathError, SettingsError
 from parc.generate.data.frame_table import FPS
 from parc.generate.model.blended_denoising import PAPER_BLEND, Blend
@@ -232,7 +233,8 @@ class PathRunner:
 
     def _stand_at_start(self, random: torch.Generator) -> None:
         """Past frames that only tell where a motion starts: at a random height, turned along the path."""
-        low, high = self.settings.start_height
+        size = size_of(self.generator.character)
+        low, high = (size * height for height in self.settings.start_height)
         start = self.paths.points[:, 0]
         ground = heights_at(self.terrain, start[:, :2].unflatten(0, (len(self.terrain), -1))).flatten()
         height = ground + low + (high - low) * torch.rand(self.batch, generator=random, device=start.device)
@@ -330,7 +332,7 @@ class PathRunner:
         )  # fmt: skip
         root, paths = state.root_pos[:, -1], self._candidate_paths
         arc = paths.advance(progress, root[:, :2])
-        scores = scores + departure(root, paths.position(arc), settings.score)
+        scores = scores + departure(root, paths.position(arc), settings.score, size_of(character))
         return scores.view(-1, n).argmin(1) + n * torch.arange(self.batch, device=scores.device)
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from parc.character.character import Character
 from parc.dataset.clip import Clip, Provenance
 from parc.generate.data.frame_table import FPS
 from parc.motion.motion import Motion
@@ -38,8 +39,12 @@ class RolloutBatch:
         each = zip(*((t if rows is None else t[rows]).cpu() for t in parts), strict=True)
         return [Motion(p[:n].clone(), r[:n].clone(), j[:n].clone(), c[:n].clone(), FPS) for p, r, j, c, n in each]
 
-    def clips(self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance) -> list[Clip]:
-        """The motions with the terrains and paths they were made for, named `name`_row."""
+    def clips(
+        self, terrains: Sequence[Terrain], paths: Sequence[TerrainPath], name: str, provenance: Provenance, character: Character
+    ) -> list[Clip]:
+        """The motions of a character with the terrains and paths they were made for, named `name`_row."""
         each = len(self) // len(terrains)
         rows = enumerate(self.motions())
-        return [Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], provenance=provenance) for i, m in rows]
+        return [
+            Clip(f"{name}_{i:04d}", m, terrains[i // each], paths[i // each], character.fingerprint, provenance) for i, m in rows
+        ]

@@ -53,13 +53,13 @@ class ScoreWeights:
     below_allowed: float = 0.4
     """m: a deep crouch"""
     standing: float = 0.9
-    """m"""
+    """m of the root over the ground; this and `below_allowed` are the humanoid's, of others in proportion"""
 
 
-def departure(root: Tensor, on_path: Tensor, weights: ScoreWeights) -> Tensor:
-    """[B] price of roots [B, 3] beside and below the nearest points [B, 3] of their paths."""
+def departure(root: Tensor, on_path: Tensor, weights: ScoreWeights, size: float = 1.0) -> Tensor:
+    """[B] price of roots [B, 3] beside and below the nearest points [B, 3] of their paths, of a body of this size."""
     beside = (root - on_path)[:, :2].norm(dim=-1) - weights.astray_allowed
-    below = on_path[:, 2] + weights.standing - root[:, 2] - weights.below_allowed
+    below = on_path[:, 2] + size * weights.standing - root[:, 2] - size * weights.below_allowed
     return weights.astray * beside.clamp_min(0) + weights.below * below.clamp_min(0)
 
 

@@ -26,7 +26,6 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
-from parc.character.humanoid import humanoid
 from parc.dataset.clip import Clip
 from parc.errors import FormatError, SettingsError
 from parc.generate.data.frame_table import STILL_COUNTS, FrameTable
@@ -108,7 +107,7 @@ def train_generator(
     settings: TrainSettings,
     clips: Sequence[Clip],
     out: Path | str,
-    character: Character | None = None,
+    character: Character,
     device: torch.device | str = "cpu",
     resume: bool = True,
     init: Generator | Path | str | None = None,
@@ -122,7 +121,6 @@ def train_generator(
     whatever `settings.generator` says. `stop_after` ends the call early after that many steps, as a kill after a checkpoint
     would.
     """
-    character = character or humanoid()
     if teacher is None:
         trainer = make_trainer(settings, clips, character, device, init)
     else:

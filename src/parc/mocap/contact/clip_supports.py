@@ -130,7 +130,8 @@ def supports_of_clip(clip: Clip, character: Character) -> Supports:
         label = clip.motion.contacts[:, foot].numpy() > 0.5
         held += _held(clip, side, "heel", label & near[:, :2].any(1), corners[:, :2])
         held += _held(clip, side, "toe", label & near[:, 2:].any(1), corners[:, 2:])
-        palm = pos[:, hand, None] - np.array([0.0, 0.0, anatomy.palm_drop])
+        palm = pos[:, hand] + turns[:, hand] @ anatomy.point[f"{side}_wrist"]
+        palm = palm[:, None] - np.array([0.0, 0.0, anatomy.palm_drop])
         held += _held(clip, side, "hand", clip.motion.contacts[:, hand].numpy() > 0.5, palm)
     return Supports.of(len(clip.motion), sorted(held, key=lambda h: h.event.start))
 

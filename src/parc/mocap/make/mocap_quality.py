@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from parc.character import rotation
 from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.fit.unknowns import pad
@@ -27,4 +28,8 @@ def measure_qualities(batch: ClipBatch, fitted: Sequence[Fitted], conflicts: Seq
     ends = [anatomy.body[place] for place in places]
     wanted = [pad([torch.as_tensor(f.landmarks[place]).float() for f in fitted]) for place in places]
     sole = torch.as_tensor(anatomy.sole, device=device).float()
-    return measure_against_take(batch, ends[:2], ends[2:], torch.stack(wanted, 2).to(device), sole, conflicts)
+    marks = torch.stack(wanted, 2).to(device)
+    if (points := anatomy.points(places)) is not None:  # origins are compared, so landmarks are moved to where these belong
+        turned = rotation.rotate(batch.pose.rot[:, :, ends], torch.as_tensor(points, device=device).float())
+        marks = marks - turned
+    return measure_against_take(batch, ends[:2], ends[2:], marks, sole, conflicts)

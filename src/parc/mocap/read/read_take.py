@@ -15,9 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from parc.character.character import Character
+from parc.character.humanoid import humanoid
+from parc.dataset.clip import Clip
 from parc.dataset.convert.clip_files import load_clip
 from parc.dataset.convert.gltf_document import SUFFIXES as GLTF_SUFFIXES
-from parc.errors import FormatError
+from parc.errors import FormatError, ParcError
 from parc.mocap.read.amass_files import load_arrays, read_amass
 from parc.mocap.read.bvh_take import read_bvh
 from parc.mocap.read.detect_units_and_rate import Axis, upright
@@ -66,12 +68,26 @@ def read_take(path: Path | str, character: Character, settings: ReadSettings = R
 
 def _read_take(path: Path, character: Character, settings: ReadSettings) -> Take:
     if path.suffix.lower() in OURS or (path.suffix.lower() == ".npz" and path.is_file() and "qpos" in load_arrays(path)):
-        clip = load_clip(path, character)
-        landmarks = landmarks_of_motion(character, clip.motion, path.stem)
+        clip, owner = _clip_of(path, character)
+        landmarks = landmarks_of_motion(owner, clip.motion, path.stem)
         unused = f"{path.name} is in metres with z up; the unit or up axis given was not used"
         return Take(replace(landmarks, fps=settings.fps or landmarks.fps), (unused,) if settings.unit or settings.up else ())
     source = read_source(path, settings)
     return Take(landmarks_of(source, settings.naming), source.warnings)
+
+
+def _clip_of(path: Path, character: Character) -> tuple[Clip, Character]:
+    """A motion that is a character's already, and whose it is: a motion of the humanoid may be fitted to another body."""
+    try:
+        return load_clip(path, character), character
+    except ParcError:
+        if character == humanoid():
+            raise
+        try:
+            return load_clip(path, humanoid()), humanoid()
+        except ParcError:
+            pass
+        raise
 
 
 def read_source(path: Path | str, settings: ReadSettings = ReadSettings()) -> SourceMotion:

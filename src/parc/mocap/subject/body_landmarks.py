@@ -104,6 +104,9 @@ def landmarks_of_motion(character: Character, motion: Motion, name: str = "motio
     pos = pose.pos.double().numpy()
     turns = rotation.to_matrix(pose.rot.double()).numpy()
     at = {place: pos[:, body] for place, body in anatomy.body.items()}
+    for place, point in anatomy.point.items():
+        if point.any():
+            at[place] = at[place] + turns[:, anatomy.body[place]] @ point
     for side in SIDES:
         foot = anatomy.body[f"{side}_ankle"]
         at[f"{side}_toe"] = pos[:, foot] + turns[:, foot] @ anatomy.toe

@@ -35,6 +35,10 @@ _NEAR = 0.05
 """m over the lowest ankle of a take within which ankles are on the floor, and between the floors of takes"""
 _BETTER = 0.75
 """share of the footholds' spread in height that a plane must leave at most"""
+_LEAN = np.radians(5.5)
+"""rad that the line from hips to shoulders leans back in a person who stands upright, as skeletons of motion capture have it"""
+_UPRIGHT = (0.2, 0.92, 12)
+"""m/s of the hips under which, cosine of both knees over which a person stands, and frames that are enough to tell the lean"""
 _ODD = 0.015
 """m off the plane at which a foothold counts half"""
 
@@ -63,6 +67,8 @@ class Fitted:
     foot_pitch: float
     """rad that the line from ankle to toe points down when the foot is level"""
     scale: float
+    lean: float = float(_LEAN)
+    """rad that the line from hips to shoulders leans back when the person stands upright"""
 
 
 def calibrate(takes: Sequence[Landmarks]) -> Calibration:
@@ -89,7 +95,25 @@ def fit_take(take: Landmarks, calibration: Calibration, anatomy: Anatomy) -> Fit
     if "left_toe" in take and "right_toe" in take:
         length = np.median([np.linalg.norm(landmarks[f"{s}_toe"] - landmarks[f"{s}_ankle"], axis=-1) for s in SIDES])
         pitch = float(np.arcsin(np.clip(scale * calibration.toe_drop / max(length, 1e-6), -0.9, 0.9)))
-    return Fitted(landmarks, pitch, scale)
+    return Fitted(landmarks, pitch, scale, standing_lean(take))
+
+
+def standing_lean(take: Landmarks) -> float:
+    """rad that the line from hips to shoulders leans back while the person stands upright; a usual one if that is never."""
+    slow, straight, enough = _UPRIGHT
+    hips, shoulders = (0.5 * (take[f"left_{part}"] + take[f"right_{part}"]) for part in ("hip", "shoulder"))
+    stands = np.ones(len(take), dtype=bool)
+    for side in SIDES:
+        thigh, shin = take[f"{side}_knee"] - take[f"{side}_hip"], take[f"{side}_ankle"] - take[f"{side}_knee"]
+        lengths = np.linalg.norm(thigh, axis=-1) * np.linalg.norm(shin, axis=-1)
+        stands &= ((thigh * shin).sum(-1) > straight * np.maximum(lengths, 1e-9)) & (_speed(take, f"{side}_hip") < slow)
+    if stands.sum() < enough:
+        return float(_LEAN)
+    left = (take["left_hip"] - take["right_hip"])[stands, :2]
+    forward = np.stack([left[:, 1], -left[:, 0]], -1) / np.maximum(np.linalg.norm(left, axis=-1, keepdims=True), 1e-9)
+    way = (shoulders - hips)[stands]
+    lean = np.arctan2(-(way[:, :2] * forward).sum(-1), way[:, 2])
+    return float(np.clip(np.quantile(lean, 0.9), 0.0, 2 * _LEAN))
 
 
 def levelled(take: Landmarks, slope: NDArray) -> Landmarks:

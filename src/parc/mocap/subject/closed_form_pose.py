@@ -8,8 +8,12 @@ the zero pose, and d_1, d_2 the two bones now, the upper body's rotation takes t
 A straight limb spans no plane: there a is what the trunk would carry it to by the shortest turn from d_0 to d_1, and the two are
 mixed as the limb bends. Bones of the character have other lengths than the subject's: d_1 and d_2 are then taken from the
 triangle with the character's lengths in that plane, from where its hip (shoulder) is to where the subject's ankle (palm) is.
+
+Where a joint is several hinges of small bodies, their angles come from the turn of the body that they end in
+(`parc.character.robot.hinge_chain`).
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +22,7 @@ from numpy.typing import NDArray
 
 from parc.character import rotation
 from parc.character.character import Character
+from parc.character.robot.hinge_chain import chain_angles
 from parc.fit.held_parts import SIDES
 from parc.fit.two_bone_ik import limb_bones, shortest_turn
 from parc.mocap.subject.body_landmarks import Landmarks
@@ -51,19 +56,28 @@ def start_pose(character: Character, fitted: Fitted) -> StartPose:
     world = np.tile(np.eye(3), (len(marks), len(character), 1, 1))
 
     # the trunk, then limbs from where it puts them, feet, and what no landmark tells of as its parent
-    trunk = _trunk(character, anatomy, marks, world)
-    hips = [anatomy.body[f"{side}_hip"] for side in SIDES]
-    middle = np.mean([_origin(character, world, b) for b in hips], axis=0)
+    trunk = _trunk(character, anatomy, marks, world, fitted.lean)
+    middle = np.mean([_start(character, anatomy, world, f"{side}_hip") for side in SIDES], axis=0)
     root = 0.5 * (marks["left_hip"] + marks["right_hip"]) - middle
     for limb in anatomy.limbs:
         _limb(character, anatomy, marks, world, limb, root)
     for side in SIDES:
         world[:, anatomy.body[f"{side}_ankle"]] = foot_frames(anatomy, fitted, side, world)
-    covered = trunk | {anatomy.body[p] for limb in anatomy.limbs for p in limb}
+    covered = trunk | {body for limb in anatomy.limbs for body in anatomy.segments(character, limb)}
+    chains = {b: chain for b in covered if len(chain := _hinges_between(character, covered, b)) > 1}
+    inside = {b for chain in chains.values() for b in chain[:-1]}
     for b, parent in enumerate(character.parents):
-        if b not in covered and parent >= 0:
+        if b not in covered | inside and parent >= 0:
             world[:, b] = world[:, parent]
-    return _joined(character, root, world)
+    return _joined(character, root, world, chains)
+
+
+def _hinges_between(character: Character, covered: set[int], body: int) -> list[int]:
+    """The two or three hinges that turn a body against the next one above it whose turn is known, from above; else nothing."""
+    chain = [body] if body else []
+    while chain and (above := character.parents[chain[0]]) not in covered:
+        chain.insert(0, above)
+    return chain if len(chain) <= 3 and all(character.bodies[b].joint.is_hinge for b in chain) else []
 
 
 def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None = None) -> Array:
@@ -94,20 +108,29 @@ def foot_frames(anatomy: Anatomy, fitted: Fitted, side: str, world: Array | None
     return np.stack([c * along + s * z, y, c * z - s * along], -1)
 
 
-def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Array) -> set[int]:
-    """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set."""
+def _trunk(character: Character, anatomy: Anatomy, marks: Landmarks, world: Array, lean: float) -> set[int]:
+    """Pelvis from the hips and the spine, chest from the shoulders, head from neck to head; which bodies were set.
+
+    A person's shoulder joints are behind the hips when the trunk is upright, in each skeleton by another angle; a body whose
+    landmarks are told then stands upright. Its spine is not looked at, since a robot bends in one waist at most.
+    """
     hips = 0.5 * (marks["left_hip"] + marks["right_hip"])
     shoulders = 0.5 * (marks["left_shoulder"] + marks["right_shoulder"])
     along = unit(shoulders - hips)
     low = unit(marks["spine"] - hips) if "spine" in marks else along
     low = np.where((low * along).sum(-1, keepdims=True) > 0.3, low, along)
-    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"])
+    if anatomy.is_told:
+        low = along
+    world[:, 0] = _frame(unit(low + along), marks["left_hip"] - marks["right_hip"]) @ anatomy.upright(character, 0, lean)
     done = {0}
-    shoulder_body = character.parents[anatomy.body["left_shoulder"]]
+    shoulder_body = anatomy.carrier["left_shoulder"]
     chain = _chain(character, shoulder_body)
     if chain:
         waist = hips + world[:, 0] @ np.array(character.bodies[chain[0]].offset)
         chest = _frame_keeping_z(unit(shoulders - waist), marks["left_shoulder"] - marks["right_shoulder"])
+        chest = chest @ anatomy.upright(character, shoulder_body, lean)
+        if all(character.bodies[b].joint.is_hinge for b in chain) and len(chain) <= 3:
+            chain = [shoulder_body]
         for k, body in enumerate(chain, 1):
             world[:, body] = _between(world[:, 0], chest, k / len(chain))
         done |= set(chain)
@@ -126,11 +149,11 @@ def _limb(
     character: Character, anatomy: Anatomy, marks: Landmarks, world: Array, places: tuple[str, str, str], root: Array
 ) -> None:
     upper, middle, end = places
-    bodies = [anatomy.body[p] for p in places]
-    parent = world[:, character.parents[bodies[0]]]
-    bones = [np.array(character.bodies[b].offset, dtype=np.float64) for b in bodies[1:]]
+    bodies = anatomy.segments(character, places)
+    parent = world[:, anatomy.carrier[upper]]
+    bones = [anatomy.bone_vector(character, place) for place in places[1:]]
     rest_upper, rest_lower = (unit(bone) for bone in bones)
-    axis, sign = bend_axis(character, bodies[1], rest_upper, bends_forward=end.endswith("wrist"))
+    axis, sign = bend_axis(character, bodies[1], rest_upper, rest_lower, bends_forward=end.endswith("wrist"))
 
     # a, the hinge axis: the plane's normal as far as the limb bends, else as the trunk carries it
     first, second = unit(marks[middle] - marks[upper]), unit(marks[end] - marks[middle])
@@ -143,7 +166,7 @@ def _limb(
     a = np.where((a * carried).sum(-1, keepdims=True) < -0.5, carried, a)
 
     # the character's own bones in that plane
-    way = torch.as_tensor(marks[end] - root - _origin(character, world, bodies[0]))
+    way = torch.as_tensor(marks[end] - root - _start(character, anatomy, world, upper))
     upper_length, lower_length = (float(np.linalg.norm(bone)) for bone in bones)
     towards = torch.linalg.cross(way, torch.as_tensor(sign * a))
     both = limb_bones(way, towards, upper_length, lower_length, nearest=0.02, straight=0.999)
@@ -152,9 +175,10 @@ def _limb(
     world[:, bodies[2]] = world[:, bodies[1]]
 
 
-def _origin(character: Character, world: Array, body: int) -> Array:
-    """Where a body's origin is from the root's, [T, 3]."""
-    way = np.zeros((len(world), 3))
+def _start(character: Character, anatomy: Anatomy, world: Array, place: str) -> Array:
+    """Where a hip or shoulder is from the root's origin, [T, 3], carried by what it hangs on."""
+    body = anatomy.carrier[place]
+    way = np.zeros((len(world), 3)) + world[:, body] @ anatomy.bone_vector(character, place)
     while body > 0:
         parent = character.parents[body]
         way += world[:, parent] @ np.array(character.bodies[body].offset, dtype=np.float64)
@@ -162,17 +186,32 @@ def _origin(character: Character, world: Array, body: int) -> Array:
     return way
 
 
-def bend_axis(character: Character, body: int, bone: Array, bends_forward: bool) -> tuple[Array, float]:
-    """Axis of the middle joint in the zero pose and the sign of its range; for joints without one, that of a human."""
+def bend_axis(character: Character, body: int, bone: Array, lower_bone: Array, bends_forward: bool) -> tuple[Array, float]:
+    """Axis of the middle joint in the zero pose and the sign by which it bends; for joints without one, those of a human.
+
+    A limb may be bent at rest, as a robot's elbow is: it bends to the side on which most of its range is of where it is straight.
+    """
     joint = character.bodies[body].joint
     if joint.is_hinge:
-        return np.array(joint.axes[0], dtype=np.float64), 1.0 if joint.lower[0] + joint.upper[0] >= 0 else -1.0
+        axis = np.array(joint.axes[0], dtype=np.float64)
+        across = bone @ lower_bone - (bone @ axis) * (lower_bone @ axis)
+        straight = np.arctan2(axis @ np.cross(lower_bone, bone), across)
+        return axis, 1.0 if 0.5 * (joint.lower[0] + joint.upper[0]) >= straight else -1.0
     forward = np.array([1.0, 0.0, 0.0]) if bends_forward else np.array([-1.0, 0.0, 0.0])
     return unit(np.cross(bone, forward)), 1.0
 
 
-def _joined(character: Character, root: Array, world: Array) -> StartPose:
-    """Local rotations, hinges made to turn about their axis only, and kept in range."""
+def _joined(character: Character, root: Array, world: Array, chains: Mapping[int, list[int]]) -> StartPose:
+    """Local rotations, hinges made to turn about their axis only, and kept in range; `chains` of hinges by their last body."""
+    for end, chain in chains.items():
+        start = world[:, character.parents[chain[0]]]
+        hinges = [character.bodies[b].joint for b in chain]
+        axes, lower, upper = ([getattr(j, part)[0] for j in hinges] for part in ("axes", "lower", "upper"))
+        angles = chain_angles(start.transpose(0, 2, 1) @ world[:, end], axes, lower, upper)
+        for b, axis, angle in zip(chain[:-1], axes, angles.T, strict=False):
+            turn = rotation.to_matrix(rotation.from_axis_angle(torch.tensor(axis, dtype=torch.float64), torch.tensor(angle)))
+            start = start @ turn.numpy()
+            world[:, b] = start
     w = torch.as_tensor(world)
     joints = rotation.identity((len(world), character.num_joints), dtype=torch.float64)
     for b, body in enumerate(character.bodies[1:], 1):

@@ -6,7 +6,7 @@ weights. Callers of `solve` may add terms of their own (contacts, terrain).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +17,7 @@ from parc.character import rotation
 from parc.character.character import Character
 from parc.character.joint_coordinates import beyond_limits
 from parc.character.kinematics import BodyPose, forward_kinematics
+from parc.character.robot.joint_ranges import speed_excess, speed_limits, within_ranges
 from parc.fit.adam_solver import AdamSolver
 from parc.fit.held_parts import SIDES
 from parc.fit.penalty_terms import bone_directions, difference, frame_mean, second_difference, third_difference
@@ -61,6 +62,10 @@ class FitSettings:
     """steps between choices of bodies to watch"""
 
 
+SPEED = 30.0
+"""weight of squared coordinate steps beyond a motor's speed, 1/rad2; a constant, as most bodies have none"""
+
+
 @dataclass(frozen=True, eq=False)
 class Goals:
     """What fitted motions should look like: takes of different lengths side by side, padded by their last frame."""
@@ -83,6 +88,9 @@ class Goals:
     """[N, T, 2, 3, 3]"""
     trunk_turn: Tensor
     """[N, T, R, 3, 3]"""
+    fps: float
+    points: Tensor | None = None
+    """[K, 3] where in its body's frame each place is; None: all are origins"""
 
     @classmethod
     def stack(
@@ -104,7 +112,16 @@ class Goals:
             trunk=torch.tensor(trunk, device=device),
             foot_turn=pad([s.world_rot[:, feet] for s in starts]).to(device),
             trunk_turn=pad([s.world_rot[:, trunk] for s in starts]).to(device),
+            fps=fitted[0].landmarks.fps,
+            points=None if (points := anatomy.points(places)) is None else torch.as_tensor(points, device=device).float(),
         )
+
+    def found(self, pose: BodyPose) -> Tensor:
+        """[N, T, K, 3] where the places are in poses."""
+        origins = pose.pos.index_select(2, self.bodies)
+        if self.points is None:
+            return origins
+        return origins + rotation.rotate(pose.rot.index_select(2, self.bodies), self.points)
 
     def directions(self, places: Tensor) -> Tensor:
         """Of the bones [N, T, M, 3] between places [N, T, K, 3]."""
@@ -121,6 +138,7 @@ class LandmarkFit:
     def __init__(self, character: Character, starts: Sequence[HasPoses], goals: Goals, settings: FitSettings) -> None:
         self.character, self.goals, self.settings = character, goals, settings
         self.unknowns = Unknowns.of(character, starts, goals.place.device)
+        self.is_limited = speed_limits(character) is not None
         self.self_depth = SelfDepth(character, goals.valid, settings.near, settings.renew, SELF_MARGIN, SELF_MARGIN)
 
     def loss(self, extra: ExtraTerms | None) -> Tensor:
@@ -133,8 +151,8 @@ class LandmarkFit:
         feet, trunk = turns.split([len(goals.feet), len(goals.trunk)], 2)
 
         # what the landmarks say: places, directions of bones, turns of feet and trunk
-        away = difference(pose.pos.index_select(2, goals.bodies), goals.place, 1) @ goals.weight / len(goals.weight)
-        directions = goals.directions(pose.pos.index_select(2, goals.bodies))
+        away = difference(goals.found(pose), goals.place, 1) @ goals.weight / len(goals.weight)
+        directions = goals.directions(goals.found(pose))
         total = (
             weights.placing * frame_mean(away, valid)
             + weights.pointing * frame_mean(difference(directions, goals.directions(goals.place), 1).mean(-1), valid)
@@ -150,7 +168,16 @@ class LandmarkFit:
             + weights.limits * frame_mean(beyond_limits(self.character, joint_rot).square(), valid)
             + weights.self_penetration * self.self_depth(pose)
         )
+        if self.is_limited:
+            total = total + SPEED * frame_mean(speed_excess(self.character, joint_rot, goals.fps).square(), valid[:, 1:])
         return total if extra is None else total + extra(pose)
+
+    def motions(self, contacts: Sequence[Tensor], fps: float) -> list[Motion]:
+        """The clips as they are now, with labels [T_i, B]; a body of hinges inside its ranges and under its motors' speeds."""
+        found = self.unknowns.motions(contacts, fps)
+        if not self.character.is_hinged:
+            return found
+        return [replace(m, joint_rot=within_ranges(self.character, m.joint_rot, fps)) for m in found]
 
     def solve(self, extra: ExtraTerms | None = None) -> None:
         """All steps of Adam."""
@@ -167,4 +194,4 @@ def retarget(
     problem = LandmarkFit(character, starts, Goals.stack(character, fitted, starts, device), settings)
     problem.solve()
     nothing = [torch.zeros(len(f.landmarks), len(character)) for f in fitted]
-    return problem.unknowns.motions(nothing, fitted[0].landmarks.fps)
+    return problem.motions(nothing, fitted[0].landmarks.fps)

@@ -21,7 +21,7 @@ from parc.character.body_surface import surface_points
 from parc.character.character import Character
 from parc.character.inertia import centre_of_mass
 from parc.character.kinematics import BodyPose
-from parc.fit.held_parts import PARTS, held_labels
+from parc.fit.held_parts import PARTS, SIDES, held_labels
 from parc.fit.penalty_terms import frame_mean, held_apart, second_difference, soft_distance
 from parc.fit.unknowns import pad
 from parc.fit.watched_depth import TerrainDepth
@@ -81,7 +81,7 @@ def refine(
         terms.falls = _Falls.of(flying, goals.valid, motions[0].fps)
     problem.solve(terms)
     labels = [held_labels(character, h[: s.frames]) for h, s in zip(held, supports, strict=True)]
-    return problem.unknowns.motions(labels, motions[0].fps)
+    return problem.motions(labels, motions[0].fps)
 
 
 def _held_parts(supports: Sequence[Supports]) -> tuple[Tensor, Tensor]:
@@ -129,6 +129,8 @@ class _TerrainTerms:
         self.corners = torch.stack([sole[:2], sole[:2], sole[2:], sole[2:]])
         surface = surface_points(character, device)
         self.hand_points = surface.points[surface.by_body[self.hands]]
+        palms = anatomy.points([f"{side}_wrist" for side in SIDES])
+        self.palms = None if palms is None else torch.as_tensor(palms, device=device).float()[:, None]
         self.falls: _Falls | None = None
 
     def __call__(self, pose: BodyPose) -> Tensor:
@@ -138,7 +140,8 @@ class _TerrainTerms:
         # held parts: their middle along the ground, their lowest point in height
         corners = _placed(pose, self.feet, self.corners)
         hands = _placed(pose, self.hands, self.hand_points)
-        along = torch.cat([corners.mean(-2)[..., :2], pose.pos.index_select(2, self.hands)[..., :2]], 2)
+        palms = pose.pos.index_select(2, self.hands) if self.palms is None else _placed(pose, self.hands, self.palms)[..., 0, :]
+        along = torch.cat([corners.mean(-2)[..., :2], palms[..., :2]], 2)
         lowest = torch.cat([corners[..., 2].amin(-1), hands[..., 2].amin(-1)], 2)
         slip = held_apart(along, self.place[..., :2], held)
         gap = soft_distance((lowest - self.place[..., 2]).abs(), s.soft) * held

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from parc.character.character import Character
+from parc.character.posture import size_of
 from parc.dataset.clip import Clip
 from parc.errors import SettingsError
 from parc.metrics.clip_batch import ClipBatch
@@ -101,7 +102,7 @@ class GettingUp:
     def __init__(self, library: GetUpLibrary, bodies: TrackedBodies, settings: GetUpSettings = GetUpSettings()) -> None:
         n, device, fps = bodies.num_worlds, bodies.world.device, bodies.world.contract.control_hz
         self.library, self.bodies, self.settings = library, bodies, settings
-        self._limit = round(settings.seconds * fps)
+        self._limit, self._size = round(settings.seconds * fps), size_of(bodies.world.character)
 
         def zeros(dtype: torch.dtype = torch.long) -> Tensor:
             return torch.zeros(n, dtype=dtype, device=device)
@@ -126,7 +127,7 @@ class GettingUp:
         self.rising.logical_or_(down)
         height = world.body_pos[:, 0, 2] - self._ground()
         up = self.bodies.observer.algebra.matrix(world.body_rot[:, 0])[:, 2, 2]
-        stands = (height >= settings.height) & (up >= settings.upright) & ~down
+        stands = (height / self._size >= settings.height) & (up >= settings.upright) & ~down
         self._stood.copy_(torch.where(stands, self._stood + 1, 0))
         self._steps.copy_(torch.where(self.rising, self._steps + 1, 0))
         # a get-up goes on from one plan to the next, to its end; who has not begun one is at frame -1

@@ -68,10 +68,10 @@ class ReflexSettings:
 class Crossings:
     """Where N bodies are on their paths, and what became of them. Tensor code in place: it may be part of a CUDA graph."""
 
-    def __init__(self, paths: PathBatch, count: int, settings: ReflexSettings, fps: float) -> None:
-        """`paths` are of all cases; each body is on one of them."""
+    def __init__(self, paths: PathBatch, count: int, settings: ReflexSettings, fps: float, size: float = 1.0) -> None:
+        """`paths` are of all cases; each body is on one of them; `size` of the bodies."""
         device = paths.length.device
-        self.all_paths, self.settings, self._fps = paths, settings, fps
+        self.all_paths, self.settings, self._fps, self._size = paths, settings, fps, size
         self._stuck_after = round(settings.stuck * fps)
         self._all_limits = self._limits_of(paths.length)
 
@@ -106,7 +106,7 @@ class Crossings:
         self.paths.length.copy_(length.index_select(0, self.case))
         self._limit.copy_(self._all_limits.index_select(0, self.case))
         self.progress.copy_(torch.where(mask, progress, self.progress))
-        value = worth(self.paths, self.progress, root_z, self.settings.climb)
+        value = worth(self.paths, self.progress, root_z, self.settings.climb, self._size)
         for buffer in (self.best, self._mark):
             buffer.copy_(torch.where(mask, value, buffer))
         for buffer in (self.steps, self.outcome, self._since):
@@ -135,11 +135,11 @@ class Crossings:
         runs, settings = self.runs, self.settings
         root = torch.nan_to_num(root_pos)
         self.steps.add_(runs)
-        walked = walk(self.paths, self.progress, root[:, None])
+        walked = walk(self.paths, self.progress, root[:, None], self._size)
         self.progress.copy_(torch.where(runs, walked[:, 0], self.progress))
-        there = at_goal(self.paths, root[:, None], self.progress[:, None], settings.radius)[:, 0]
+        there = at_goal(self.paths, root[:, None], self.progress[:, None], settings.radius, self._size)[:, 0]
         # Headway: worth that was never had before, and how long ago the last `headway` metres of it were gained.
-        value = worth(self.paths, self.progress, root[:, 2], settings.climb)
+        value = worth(self.paths, self.progress, root[:, 2], settings.climb, self._size)
         counts = runs & ~fallen
         self.gain.copy_((value - self.best).clamp_min(0.0) * counts)
         self.best.add_(self.gain)

@@ -76,7 +76,7 @@ def _ranked(
     rollouts: RolloutBatch, terrain: Terrain, path: TerrainPath, generator: Generator, settings: GenerateSettings
 ) -> list[Clip]:
     provenance = Provenance(source="studio", seed=settings.seed, skill="generated")
-    clips = rollouts.clips([terrain], [path], "generated", provenance)
+    clips = rollouts.clips([terrain], [path], "generated", provenance, generator.character)
     character = generator.character
     chosen = select(ClipBatch.stack(clips, character, generator.device), rollouts.reached)
     order = chosen.best(torch.zeros(len(clips), dtype=torch.long), len(clips))[0]

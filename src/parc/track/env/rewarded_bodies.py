@@ -9,6 +9,7 @@ from torch import Tensor
 
 from parc.physics.simulated_world import World
 from parc.terrain.terrain import TerrainBatch
+from parc.track.env.disturbed_bodies import DrawnBodies
 from parc.track.env.reward import (
     contact_reward,
     key_reward,
@@ -50,6 +51,8 @@ class RewardedBodies(TrackedBodies):
         """[N, D] rad, of the last control step: the targets less the reference's pose, and how much that changed"""
         self._last_keys = zeros(n, self.anatomy.num_keys, 3)
         """[N, K, 3] where the key bodies were before this control step"""
+        disturbance = settings.disturbance
+        self._drawn_bodies = DrawnBodies(world, disturbance) if disturbance.varies_body else None
         self.reward = zeros(n)
         self.terms = zeros(len(settings.reward.names))
         """mean of each reward term over the worlds"""

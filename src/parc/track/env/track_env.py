@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from parc.physics.simulated_world import World
+from parc.terrain.terrain import TerrainBatch
+from parc.track.env.disturbed_bodies import push
 from parc.track.env.episode_restart import Restart
 from parc.track.env.reference_library import ReferenceLibrary
 from parc.track.env.rewarded_bodies import RewardedBodies
@@ -41,13 +43,51 @@ class TrackEnv(RewardedBodies):
         """[N] stopped without fault"""
         self.broken_count = zeros(dtype=torch.long)
         """[] worlds whose simulation broke since the start"""
+        self._push_draws = zeros(n, 3)
         self._counts = True
         self._counting, self._age_limit = zeros() + 1.0, zeros(dtype=torch.long) + self._longest
+
+    def judge(self) -> None:
+        self._draw_disturbances()
+        super().judge()
+
+    def set_terrains(self, bank: TerrainBatch) -> None:
+        super().set_terrains(bank)
+        if self.settings.disturbance.height_noise > 0:  # every body believes something else of the ground
+            n, device = self.world.num_worlds, self.world.device
+            self.true_bank = bank
+            self.bank, self.bank_row = (
+                bank.select(torch.zeros(n, dtype=torch.long, device=device)),
+                torch.arange(n, device=device),
+            )
+            self._height_draws = torch.zeros_like(self.bank.heights)
+
+    def _draw_disturbances(self) -> None:
+        """Random numbers of bodies, beliefs and pushes, where they are asked for; outside of the graphs."""
+        what = self.settings.disturbance
+        if self._drawn_bodies is not None:
+            self._drawn_bodies.draw(self._generator)
+        if what.pushes > 0:
+            self._push_draws.uniform_(generator=self._generator)
+        if what.height_noise > 0:
+            self._height_draws.normal_(generator=self._generator)
+
+    def _start(self, mask: Tensor, row: Tensor, noise: Tensor | float) -> None:
+        super()._start(mask, row, noise)
+        if self._drawn_bodies is not None:
+            self._drawn_bodies.give(mask, self._counting)
+        if self.settings.disturbance.height_noise > 0:
+            true, bank = self.true_bank.select(self.strip), self.bank
+            believed = true.heights + self.settings.disturbance.height_noise * self._counting * self._height_draws
+            parts = ((bank.heights, believed), (bank.min_point, true.min_point), (bank.size, true.size))
+            for own, now in parts:
+                own.copy_(torch.where(mask.view(-1, *[1] * (own.dim() - 1)), now, own))
 
     def restart_all(self) -> None:
         """New episodes everywhere, drawn like any other start; statistics are kept."""
         self._set_counting(True)
         self.world.idle.zero_()
+        self._draw_disturbances()
         self._uniform.uniform_(generator=self._generator)
         self._start(torch.ones_like(self.failed), self.restart.draw(self._uniform[:, :2]), 1.0)
         self._observe()
@@ -70,3 +110,4 @@ class TrackEnv(RewardedBodies):
             self.restart.count(row, self.failed, finished, self._counting)
         if not self._may_look or bool(finished.any()):
             self._start(finished, self.restart.draw(self._uniform[:, :2]), 1.0)
+        push(self.world, ~finished & (self._counting > 0), self._push_draws, self.settings.disturbance)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from parc.character import rotation
+from parc.character.posture import size_of
 from parc.errors import SettingsError
 from parc.generate.model.motion_generator import Generator
 from parc.generate.model.noise_schedule import FlowSchedule
@@ -80,7 +81,10 @@ class GeneratorGraph(nn.Module):
 
     def example(self, batch: int = 5) -> dict[str, Tensor]:
         """Inputs by name: standing on flat ground."""
-        qpos = standing_qpos(self.generator.character, torch.tensor([0.1, 0.1, 0.9]).expand(batch, PAST_FRAMES, 3))
+        qpos = standing_qpos(
+            self.generator.character,
+            torch.tensor([0.1, 0.1, 0.9 * size_of(self.generator.character)]).expand(batch, PAST_FRAMES, 3),
+        )
         values = (
             qpos, torch.zeros(batch, PAST_FRAMES, self.generator.character.num_bodies), torch.ones(1),
             torch.ones(batch, 2), torch.zeros(batch, 7, 11), torch.full((batch, 2), -1.0),

@@ -75,7 +75,7 @@ class FallSettings:
     """
 
     height: float = 0.35
-    """m: a pelvis nearer to the ground under it than this is low"""
+    """m: a pelvis nearer to the ground under it than this is low; of the humanoid, of others in proportion"""
     upright: float = 0.25
     """cosine of the pelvis's tilt below which it is tilted"""
     both: bool = False

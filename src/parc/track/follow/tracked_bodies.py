@@ -23,6 +23,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from parc.character.posture import size_of
 from parc.physics.simulated_world import World
 from parc.run.cuda_graph import CudaGraph
 from parc.terrain.terrain import TerrainBatch
@@ -73,6 +74,7 @@ class TrackedBodies:
         self.anatomy = BodyTables(character, device)
         self.observer = Observer(self.anatomy, settings.observation)
         self._limits = body_limits(character, settings.termination, device)
+        self._size = size_of(character)
         self._head = character.names.index("head") if "head" in character.names else None
 
         def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -201,7 +203,7 @@ class TrackedBodies:
         ground = ground_heights(self.bank, self.bank_row, world.body_pos[:, :1, :2])[:, 0]
         up = self.observer.algebra.matrix(world.body_rot[:, 0])[:, 2, 2]
         head = None if self._head is None else world.contacts[:, self._head] > 0
-        return is_down(world.body_pos[:, 0, 2] - ground, up, head, settings)
+        return is_down((world.body_pos[:, 0, 2] - ground) / self._size, up, head, settings)
 
     def _take_action(self) -> None:
         """Before physics."""

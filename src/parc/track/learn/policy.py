@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from parc.character.character import Character
+from parc.character.named_character import character_in_file
 from parc.errors import CharacterError, FormatError, SettingsError
 from parc.physics.physical_contract import Contract
 from parc.run.checkpoint import check_room, fill, load_checkpoint, save_checkpoint
@@ -173,13 +174,15 @@ def save_actor(
     tensors = {}
     for name, tensor in actor.state_dict().items():
         tensors[name] = tensor.half() if half and name.startswith("network.") else tensor
-    meta = {
+    meta: dict[str, Any] = {
         "kind": _KIND,
         "character": character.fingerprint,
         "character_name": character.name,
         "contract": asdict(contract),
         "settings": asdict(settings),
     }
+    if (held := character_in_file(character)) is not None:
+        meta["held"] = held
     save_checkpoint(path, tensors, meta)
 
 
