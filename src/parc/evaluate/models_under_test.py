@@ -15,8 +15,7 @@ from parc.evaluate.paper_results import KINEMATIC_ONLY, NO_CORRECTION
 from parc.generate.model.motion_generator import KIND as GENERATOR_KIND
 from parc.generate.training.generator_training import GENERATOR_FILE
 from parc.loop.admit_clips import DATASET
-from parc.loop.ledger import Ledger, StageEntry
-from parc.loop.run_iterations import RUN
+from parc.loop.ledger import RUN, Ledger, StageEntry
 from parc.loop.run_progress import read_run
 from parc.models import shipped_generator, shipped_tracker
 from parc.run.checkpoint import read_description
