@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -25,6 +26,7 @@ from parc.loop.run_progress import read_progress, read_run
 from parc.loop.stage_options import asked_for, with_options
 from parc.loop.time_budget import scaled, within
 from parc.reflex.loop_stage import closed_loop_of
+from parc.report.iterations_figure import iterations_figure
 from parc.report.loop_figure import loop_figure
 from parc.report.loop_page import write_loop_report
 from parc.run.atomic_files import write_bytes_atomically
@@ -251,6 +253,8 @@ class Status(Command):
     """of the run; for --tensorboard and --wandb any folder with metrics.jsonl below it, such as one training"""
     figure: Path | None = None
     """also draw the loop with the numbers of its last finished iteration (.svg)"""
+    trend: Path | None = None
+    """also draw what its iterations reach on the development set, beside the paper's (.svg)"""
     tensorboard: Path | None = None
     """copy the metrics to a folder for TensorBoard; `tensorboard --logdir FOLDER` shows them"""
     wandb: str | None = None
@@ -266,7 +270,9 @@ class Status(Command):
         if self.follow and not copied:
             raise SettingsError("nowhere to copy to; expected --tensorboard FOLDER, --wandb PROJECT, or both")
         if self.figure is not None:
-            self._draw(self.figure)
+            self._draw(self.figure, loop_figure)
+        if self.trend is not None:
+            self._draw(self.trend, iterations_figure)
         return asdict(read_progress(self.folder)) | copied
 
     def _copy(self) -> dict[str, Any]:
@@ -291,13 +297,15 @@ class Status(Command):
                 target.close()
         return {"lines": lines, "tensorboard": self.tensorboard and str(self.tensorboard), "wandb": self.wandb}
 
-    def _draw(self, file: Path) -> None:
+    def _draw(self, file: Path, figure: Callable[[dict[str, Any]], str]) -> None:
         if file.suffix != ".svg":
             raise SettingsError(f"the figure is drawn as .svg, not as '{file.name}'")
         numbers = gather_report(self.folder)
         if not numbers["iterations"]:
             raise LoopError(f"no iteration of {self.folder} is finished; there is nothing to draw yet")
-        write_bytes_atomically(file, loop_figure(numbers).encode())
+        if figure is iterations_figure and not any(iteration["evaluation"] for iteration in numbers["iterations"]):
+            raise LoopError(f"no iteration of {self.folder} was measured; `parc loop {self.folder} --evaluation True` does it")
+        write_bytes_atomically(file, figure(numbers).encode())
 
     def show(self, result: dict[str, Any]) -> None:
         """In a few lines."""

@@ -90,7 +90,7 @@ def _of_run(run: Path, prefix: str) -> list[Contender]:
         done = {name for name in ("generator", "tracker", "dataset") if _is_done(stages.get(f"iteration-{i:02d}/{name}"))}
         if "generator" not in done:
             break
-        if not corrected and i == 1:
+        if (not corrected and i == 1) or not (place / "generator" / GENERATOR_FILE).is_file():  # left behind by a pack
             continue
         label = f"{prefix}iteration {i}" if corrected else f"{prefix}{uncorrected}" + ("" if i == 2 else f", iteration {i}")
         found.append(

@@ -280,9 +280,10 @@ class RunStages:
         return self.folder / _name(i) / stage
 
     def _hash(self, file: Path | None) -> str:
-        if file is not None and not file.is_file():
+        found = NOTHING if file is None else self.ledger.hash_of(file)
+        if file is not None and found == NOTHING:
             raise LoopError(f"there is no file {file}")
-        return NOTHING if file is None else self.ledger.hash_of(file)
+        return found
 
     def _budget(self, i: int, stage: str) -> float | None:
         """s of a training, where the run was given minutes."""

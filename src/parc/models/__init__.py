@@ -74,6 +74,12 @@ def described(file: Path) -> dict:
     return {"bytes": file.stat().st_size, "sha256": hash_file(file)}
 
 
+def hashes_of(folder: Path) -> dict[str, dict]:
+    """What hashes.json says of a folder like this one: every model, and the motions."""
+    files = [*folder.glob("*.safetensors"), *folder.glob("motions/index.json"), *folder.glob("motions/*.safetensors")]
+    return {file.relative_to(folder).as_posix(): described(file) for file in sorted(files)}
+
+
 @cache
 def check_published(file: Path, changed: int) -> None:
     """Refuse a file in the box that is not the published one; `changed`: when it was last, so that it is looked at again."""
