@@ -24,13 +24,13 @@ def test_a_run_takes_the_minutes_asked_for(name: str, factor: float) -> None:
     cut = within(settings, seconds / 60)
     assert expected_seconds(cut) == pytest.approx(seconds)
     share = cut.stretch
-    assert share is not None and (share < 1, share > 1) == (factor < 1, factor > 1)
+    assert share is not None and (share < 1 - 1e-6, share > 1 + 1e-6) == (factor < 1, factor > 1)
     root = math.sqrt(min(share, 1.0))
     for i in (1, 3):
         before, after = settings.plan(i), cut.plan(i)
         assert after.generator.seconds == pytest.approx(share * before.generator.seconds)
         assert after.tracker.training.seconds == pytest.approx(share * before.tracker.training.seconds)
-        assert after.synthesis.clips == math.ceil(root * before.synthesis.clips)
+        assert abs(after.synthesis.clips - root * before.synthesis.clips) < 1 + 1e-6
         same = replace(
             after, expected=before.expected, generator=before.generator, tracker=before.tracker, synthesis=before.synthesis
         )
@@ -87,7 +87,7 @@ def test_a_scale_makes_the_work_a_share_of_it_and_leaves_networks_and_settings(n
         assert made == replace(full, **counts) and made.candidates == max(2, round(full.candidates / 10))
         assert sum(asdict(after.expected).values()) == pytest.approx(0.01 * sum(asdict(before.expected).values()))
     if whole.variations is not None:
-        assert small.variations is not None and (small.variations.count, whole.variations.count) == (5, 50)
+        assert small.variations is not None and small.variations.count == max(1, round(whole.variations.count / 10))
     assert scaled(whole, 1.0) == replace(whole, scale=1.0)
     for wrong in (0.0, -1.0, 1.5, float("nan")):
         with pytest.raises(SettingsError, match="the scale is"):
@@ -117,10 +117,10 @@ def test_a_run_goes_on_with_the_scale_and_the_variations_it_was_begun_with(
     assert told(begun(scaled(preset("paper"), 0.01).with_variations(7))) == rows
     rows = told(new, "--preset", "paper", "--variations", "0")
     assert rows[0]["stage"] == "iteration-01/generator" and told(begun(preset("paper").with_variations(0))) == rows
-    rows = told(new, "--preset", "gpu", "--variations", "3", "--reflex", "False", "--evaluation", "False")
+    rows = told(new, "--preset", "scratch", "--variations", "3")
     assert [row["stage"] for row in rows[:4]] == [f"iteration-00/{s}" for s in ("variation", "tracker", "recording", "dataset")]
     assert rows[1]["does"] == rows[6]["does"], "tracked as motions of iteration 1 are"
-    assert told(begun(preset("gpu").with_variations(3))) == rows
+    assert told(begun(preset("scratch").with_variations(3))) == rows
     assert main(["loop", str(new), "--variations", "-1"]) == 2
 
 

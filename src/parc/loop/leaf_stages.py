@@ -4,7 +4,9 @@ Both live after the loop on the road: closed-loop training in `parc.reflex.loop_
 `parc.evaluate.iteration_evaluation`.
 """
 
+import contextlib
 import multiprocessing
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -67,6 +69,12 @@ class Measurement(Protocol):
         ...
 
 
+def _told_on_stderr(function: Callable[..., T], *values: Any) -> T:
+    """What a stage prints is no result of the command."""
+    with contextlib.redirect_stdout(sys.stderr):
+        return function(*values)
+
+
 class SideLane:
     """Where such stages are done: here and at once, or one after the other beside the rest, each in a process of its own."""
 
@@ -91,7 +99,7 @@ class SideLane:
         if self._threads is None:
             return function(*values)
         with worker_pool(1) as pool:
-            return pool.submit(function, *values).result()
+            return pool.submit(_told_on_stderr, function, *values).result()
 
     def check(self) -> None:
         """Raises what a stage has ended with, as soon as it is known."""

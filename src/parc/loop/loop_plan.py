@@ -326,22 +326,24 @@ def gpu() -> LoopSettings:
     base = TrackerSettings()
     careful = replace(base.ppo, actor_rate=5e-5, rate_range=(1e-5, 1e-4), target_kl=0.02, stop_kl=0.1)
     plan = IterationPlan(
-        generator=TrainSettings(seconds=360, step=step, balance=0.8),
+        generator=TrainSettings(seconds=480, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
-        tracker=TrackerPlan(base, TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35, continued=careful),
+        tracker=TrackerPlan(base, TrainingPlan(seconds=960, milestone_seconds=300), least_followed=0.35, continued=careful),
         record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
-        expected=Expected(380, 110, 1110, 40, 25),
+        expected=Expected(500, 110, 990, 40, 25),
     )
     mixed, park = (
         replace(plan, synthesis=replace(plan.synthesis, settings=replace(synthesis, ground=ground)))
         for ground in ("mixed", "course")
     )
-    settings = LoopSettings("gpu", (plan, mixed, park), 4, shipped_motions=True)
+    # a generator that begins with nothing trains longer
+    first = replace(plan, generator=replace(plan.generator, seconds=720), expected=replace(plan.expected, generator=740))
+    settings = LoopSettings("gpu", (first, mixed, park), 4, shipped_motions=True)
     varied = settings.with_variations(2).variations
     assert varied is not None
-    few = replace(varied.tracker.training, seconds=480.0)
-    expected = replace(varied.expected, variation=60.0, tracker=510.0)
+    few = replace(varied.tracker.training, seconds=720.0)
+    expected = replace(varied.expected, variation=60.0, tracker=750.0)
     return replace(settings, variations=replace(varied, tracker=replace(varied.tracker, training=few), expected=expected))
 
 
