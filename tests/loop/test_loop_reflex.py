@@ -11,9 +11,9 @@ import pytest
 from parc.cli.main import main
 from parc.errors import SettingsError
 from parc.loop import RunSources, preset
+from parc.loop.budget.time_budget import within
 from parc.loop.run_outline import outline
 from parc.loop.run_progress import read_progress
-from parc.loop.time_budget import within
 from parc.reflex.loop_stage import closed_loop_of
 from parc.run.hashing import hash_file
 

@@ -13,8 +13,8 @@ from parc.cli.main import main
 from parc.errors import FormatError
 from parc.generate.model.motion_generator import Generator
 from parc.loop import LoopError, preset, run_loop
-from parc.loop.pack_format import parts_of
-from parc.loop.pack_run import pack_run, unpack_run
+from parc.loop.pack.pack_format import parts_of
+from parc.loop.pack.pack_run import pack_run, unpack_run
 from parc.loop.verify_files import verify
 from parc.report.loop_page import write_loop_report
 

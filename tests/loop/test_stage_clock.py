@@ -9,10 +9,10 @@ import pytest
 
 from parc.evaluate.iteration_evaluation import evaluation_of
 from parc.loop import LoopSettings, preset
+from parc.loop.budget.stage_clock import training_seconds, what_is_lacking
+from parc.loop.budget.time_budget import within
 from parc.loop.ledger import StageEntry
 from parc.loop.run_outline import all_stages, expected_of, training_of
-from parc.loop.stage_clock import training_seconds, what_is_lacking
-from parc.loop.time_budget import within
 from parc.reflex.loop_stage import closed_loop_of
 
 TRAININGS = ("generator", "tracker", "reflex")

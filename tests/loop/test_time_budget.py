@@ -11,8 +11,8 @@ from parc.cli.main import main
 from parc.errors import SettingsError
 from parc.evaluate.iteration_evaluation import evaluation_of
 from parc.loop import LoopSettings, preset
+from parc.loop.budget.time_budget import scaled, within
 from parc.loop.run_outline import expected_seconds
-from parc.loop.time_budget import scaled, within
 from parc.reflex.loop_stage import closed_loop_of
 
 

@@ -16,6 +16,7 @@ from parc.cli.base_command import Command, log_to_stderr, progress
 from parc.errors import SettingsError
 from parc.evaluate.iteration_evaluation import evaluation_of
 from parc.loop import LoopError, Machines, RunSources, preset, run_loop
+from parc.loop.budget.time_budget import scaled, within
 from parc.loop.initial_models import prepare
 from parc.loop.ledger import RUN, next_old, working_process
 from parc.loop.loop_plan import PRESETS, IterationPlan, LoopSettings, StartSettings
@@ -24,7 +25,6 @@ from parc.loop.run_iterations import find_obstacle
 from parc.loop.run_outline import outline
 from parc.loop.run_progress import read_progress, read_run
 from parc.loop.stage_options import asked_for, with_options
-from parc.loop.time_budget import scaled, within
 from parc.reflex.loop_stage import closed_loop_of
 from parc.report.iterations_figure import iterations_figure
 from parc.report.loop_figure import loop_figure

@@ -8,7 +8,7 @@ import tyro
 
 from parc.cli.base_command import Command
 from parc.errors import SettingsError
-from parc.loop.pack_run import pack_run, unpack_run
+from parc.loop.pack.pack_run import pack_run, unpack_run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -190,9 +190,9 @@ class LoopSettings:
     shipped_motions: bool = False
     """start from the motions in the box, but not from its models, where no others are given"""
     scale: float | None = None
-    """share of the preset's work that was asked for (`parc.loop.time_budget`)"""
+    """share of the preset's work that was asked for (`parc.loop.budget.time_budget`)"""
     minutes: float | None = None
-    """about how long the run was asked to take, all iterations together (`parc.loop.time_budget`)"""
+    """about how long the run was asked to take, all iterations together (`parc.loop.budget.time_budget`)"""
     stretch: float | None = None
     """share of the preset's training times that fits into the minutes"""
     options: dict[str, Any] = field(default_factory=dict)

@@ -21,15 +21,15 @@ from parc.generate.model.motion_generator import Generator
 from parc.generate.training.generator_training import GENERATOR_FILE
 from parc.loop.admission_rules import GuardSettings
 from parc.loop.admit_clips import ADMISSION, DATASET, admit, read_admission
+from parc.loop.budget.stage_clock import training_seconds
+from parc.loop.budget.time_budget import lasting
 from parc.loop.initial_dataset import hash_of_folder, import_start, is_dataset, stroll_start
 from parc.loop.initial_models import RunSources
 from parc.loop.leaf_stages import IterationModels, SideLane
 from parc.loop.ledger import NOTHING, Ledger, LoopError, Stage, clear_damaged, dataset_files
 from parc.loop.loop_plan import LoopSettings, TrackerPlan
 from parc.loop.machines import Machines
-from parc.loop.stage_clock import training_seconds
 from parc.loop.stage_training import GeneratorTraining, TrackerTraining, run_training
-from parc.loop.time_budget import lasting
 from parc.loop.unlearnable_motions import lost_motions
 from parc.record.record_clips import RecordSettings, record_dataset
 from parc.run.atomic_files import write_bytes_atomically

@@ -35,7 +35,7 @@ from parc.loop.ledger import (
     mark_of,
 )
 from parc.loop.machines import CACHE
-from parc.loop.pack_format import PackReader, cut_pack, write_pack
+from parc.loop.pack.pack_format import PackReader, cut_pack, write_pack
 from parc.loop.run_outline import stages_of
 from parc.loop.run_progress import read_run
 from parc.models import FOLDER as BOX

@@ -19,7 +19,7 @@ def within(settings: LoopSettings, minutes: float, stretch: float | None = None)
     shorter, clips are the square root of that share as many.
 
     `stretch`: that share, where it is known from the beginning of the run (it stays when iterations are added). While the run
-    goes on the minutes that are left are shared out anew before each training (`parc.loop.stage_clock`).
+    goes on the minutes that are left are shared out anew before each training (`parc.loop.budget.stage_clock`).
     """
     _check_seconds(settings, "minutes")
     share = _share_for(settings, 60.0 * minutes) if stretch is None else stretch
