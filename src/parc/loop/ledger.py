@@ -15,8 +15,8 @@ where a stage gives the same result as before. An output that is no longer what 
 would be made from it is made from damage.
 
 A training by the clock notes the seconds it was begun with ("budget"): it keeps them, however its run's time is divided later.
-In a run that came out of a pack (`parc.loop.pack.pack_run`) outputs that nothing reads any more are away, and weights may be rounded;
-both are still known by the hash of what the stage made.
+In a run that came out of a pack (`parc.loop.pack.pack_run`) outputs that nothing reads any more are away, and weights may be
+rounded; both are still known by the hash of what the stage made.
 
 The file is replaced whole at every change; a kill leaves the old one or the new one. Stages may be done beside each other in
 threads of one process.
@@ -61,7 +61,7 @@ class FileMark:
     bytes: int
     mtime_ns: int
     rounded: str = ""
-    """hash of the file that stands for it: the same weights rounded to float16 (`parc.loop.pack.pack_run`); empty: the file itself"""
+    """hash of the file that stands for it, the same weights in float16 (`parc.loop.pack.pack_run`); empty: the file itself"""
     is_away: bool = False
     """it was left out of a pack, because nothing that is still to be done reads it"""
 
