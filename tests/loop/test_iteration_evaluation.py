@@ -111,8 +111,10 @@ def test_a_stage_beside_others_that_fails_ends_the_run() -> None:
 
     with pytest.raises(LoopError, match="it broke"):
         SideLane(False).add(broken)
-    lane = SideLane(True)
+    lane, done = SideLane(True), []
     lane.add(broken)
+    lane.add(lambda: done.append("the next"))
     with pytest.raises(LoopError, match="it broke"):
         lane.finish()
     lane.close()
+    assert done == ["the next"]

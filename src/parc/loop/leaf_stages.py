@@ -5,10 +5,11 @@ Both live after the loop on the road: closed-loop training in `parc.reflex.loop_
 """
 
 import contextlib
+import logging
 import multiprocessing
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -19,6 +20,7 @@ from parc.run.process_pool import worker_pool
 from parc.track.learn.training_plan import TrainingPlan
 
 T = TypeVar("T")
+_log = logging.getLogger("parc.loop")
 
 
 class ClosedLoop(Protocol):
@@ -69,6 +71,11 @@ class Measurement(Protocol):
         ...
 
 
+def _tell_failure(stage: "Future[None]") -> None:
+    if not stage.cancelled() and (error := stage.exception()) is not None:
+        _log.warning("a stage beside the others failed, and the same command does it again: %s", error)
+
+
 def _told_on_stderr(function: Callable[..., T], *values: Any) -> T:
     """What a stage prints is no result of the command."""
     with contextlib.redirect_stdout(sys.stderr):
@@ -93,6 +100,7 @@ class SideLane:
             stage()
         else:
             self._begun.append(self._threads.submit(stage))
+            self._begun[-1].add_done_callback(_tell_failure)
 
     def call(self, function: Callable[..., T], *values: Any) -> T:
         """A function's answer; of a lane beside the rest from another process, which ends with this one."""
@@ -101,14 +109,9 @@ class SideLane:
         with worker_pool(1) as pool:
             return pool.submit(_told_on_stderr, function, *values).result()
 
-    def check(self) -> None:
-        """Raises what a stage has ended with, as soon as it is known."""
-        for stage in [stage for stage in self._begun if stage.done()]:
-            self._begun.remove(stage)
-            stage.result()
-
     def finish(self) -> None:
-        """Wait for all of them."""
+        """Wait for all of them, and raise what the first that failed has ended with; the others go on."""
+        wait(self._begun)
         while self._begun:
             self._begun.pop(0).result()
 

@@ -120,7 +120,6 @@ class _Run(RunStages):
         for i in range(1, self.settings.iterations + 1):
             before, admission, new = self._iteration(i, before)
             recorded, joined = recorded + new, joined + len(admission["joined"])
-            self.lane.check()
             if after_iteration:
                 after_iteration(i)
         self.lane.finish()
