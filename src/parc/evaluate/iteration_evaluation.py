@@ -146,8 +146,10 @@ def evaluation_of(loop: LoopSettings, blending: bool = False) -> IterationEvalua
     whole = loop.name == "paper"
     made = GeneratorTest(candidates=32 if whole else 8, rollout=RolloutSettings(seconds=20.0), limits=(20.0,))
     tables = EvaluationSettings(100 if whole else 40, generator=made, tracker=TrackerTest(trials=1, episodes=8))
-    search = TraverseSettings(tries=3, method=SearchSettings(seconds=60.0))
-    return IterationEvaluation(tables, blending, crossings=50 if whole else 12, search=search, expected=1800.0 if whole else 60.0)
+    if whole:
+        return IterationEvaluation(tables, blending, crossings=50, expected=1800.0)
+    search = TraverseSettings(tries=3, method=SearchSettings(seconds=40.0))
+    return IterationEvaluation(tables, blending, crossings=8, search=search, expected=80.0)
 
 
 def _tiny(blending: bool) -> IterationEvaluation:

@@ -3,7 +3,8 @@
 Before a training begins:
 
     left     = the run's minutes, less what its stages have taken, less what all stages that are still to come take beside their
-               training (what the same stage took in the iteration before, else what the preset expects)
+               training (what the same stage took in the iteration before, else what the preset expects; after the first, which
+               may have generated code, at most twice of that)
     weight   = seconds in the preset's proportions x (1/4 + what is lacking), of every training that is still to come
     seconds  = left x weight / sum of weights, but from a fifth to three times of what the preset's proportions give
 
@@ -24,6 +25,8 @@ from parc.loop.run_outline import all_stages, expected_of, training_of
 _EVEN = 0.25
 """added to what is lacking: a part that lacks nothing still gets a fifth of what one gets that lacks everything"""
 _LEAST, _MOST = 0.2, 3.0
+_FIRST = 2.0
+"""times what is expected that a stage is believed to take again after it was done once"""
 LACKING = {"generator": "goal", "tracker": "success", "reflex": "reflex"}
 """the number of an evaluation that tells what a training has not reached yet (`parc.loop.iteration_numbers`)"""
 _FIXED = {"generator": "generator.seconds", "tracker": "tracker.training.seconds"}
@@ -71,11 +74,15 @@ def _around(settings: LoopSettings, stages: dict[str, StageEntry], i: int, stage
     """s that a stage takes beside its training; of stages beside the others only the last evaluation is waited for."""
     if beside and (stage == "reflex" or (stage == "evaluation" and i < settings.iterations)):
         return 0.0
-    for earlier in range(i - 1, -1, -1):
+    expected = max(expected_of(settings, i, stage) - training_of(settings, i, stage), 0.0)
+    took = []
+    for earlier in range(i):
         entry: Any = stages.get(_key(earlier, stage))
         if entry is not None and entry.is_done:
-            return max(entry.seconds - (entry.budget or training_of(settings, earlier, stage)), 0.0)
-    return max(expected_of(settings, i, stage) - training_of(settings, i, stage), 0.0)
+            took.append(max(entry.seconds - (entry.budget or training_of(settings, earlier, stage)), 0.0))
+    if len(took) == 1:  # the first of its kind may have waited for code to be generated
+        return min(took[0], _FIRST * expected)
+    return took[-1] if took else expected
 
 
 def _key(i: int, stage: str) -> str:
