@@ -50,6 +50,7 @@ class Clip:
         return replace(self, name=name, provenance=provenance, **changes)
 
     def check_fits(self, character: Character) -> None:
+        """An error in one sentence if the motion is not of this character."""
         self.motion.check_fits(character)
 
     def check_made_for(self, character: Character) -> None:
@@ -59,5 +60,6 @@ class Clip:
             raise CharacterError(f"'{self.name}' is for character '{self.character}', not for '{character.name}'")
 
     def to(self, device: torch.device | str) -> "Clip":
+        """The same clip with its tensors on a device."""
         path = None if self.path is None else TerrainPath(self.path.nodes.to(device))
         return replace(self, motion=self.motion.to(device), terrain=self.terrain.to(device), path=path)

@@ -42,6 +42,7 @@ class ClipEntry:
 
     @classmethod
     def of(cls, clip: Clip) -> "ClipEntry":
+        """The entry of a clip."""
         return cls(
             name=clip.name,
             frames=len(clip.motion),
@@ -58,12 +59,15 @@ class ClipEntry:
 
     @property
     def skill(self) -> str:
+        """What the motion is said to be, empty if nothing is said."""
         return self.provenance.skill
 
     @property
     def seconds(self) -> float:
+        """How long the motion lasts, s."""
         return self.frames / self.fps
 
     @property
     def cells(self) -> int:
+        """Cells of the terrain."""
         return self.size[0] * self.size[1]

@@ -69,6 +69,7 @@ class Dataset:
         return dataset
 
     def check_fits(self, character: Character) -> None:
+        """An error in one sentence if the data set is for another character."""
         if character.fingerprint != self.index.fingerprint:
             raise DatasetError(f"{self.folder} is for character '{self.index.character}' ({self.index.fingerprint}), "
                                f"not for '{character.name}' ({character.fingerprint})")  # fmt: skip
@@ -106,14 +107,17 @@ class Dataset:
 
     @property
     def names(self) -> list[str]:
+        """Of all clips, in their order."""
         return [entry.name for entry in self.entries]
 
     @property
     def seconds(self) -> float:
+        """Of all motions together."""
         return sum(entry.seconds for entry in self.entries)
 
     @property
     def frames(self) -> int:
+        """Of all motions together."""
         return sum(entry.frames for entry in self.entries)
 
 
@@ -205,6 +209,7 @@ class DatasetWriter:
         self._replace(tuple(merged))
 
     def close(self) -> None:
+        """Release the lock; the next writer may begin."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None

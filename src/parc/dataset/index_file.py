@@ -63,6 +63,7 @@ class Index:
 
     @classmethod
     def read(cls, folder: Path) -> "Index":
+        """The index of a data set's folder, checked."""
         path = folder / INDEX
         if not path.exists():
             raise DatasetError(f"{folder} is not a data set: it is not a folder with an {INDEX}")
@@ -86,6 +87,7 @@ class Index:
         return index
 
     def write(self, folder: Path) -> None:
+        """Put it into the folder in one step."""
         values = asdict(self) | {"shards": [asdict(_with_hash(folder, shard)) for shard in self.shards]}
         write_bytes_atomically(folder / INDEX, json.dumps(values | {"sha256": hash_json(values)}, indent=1).encode())
 

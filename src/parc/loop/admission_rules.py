@@ -78,6 +78,7 @@ class Verdict:
 
     @property
     def joins(self) -> bool:
+        """Whether the motion joins the data set."""
         return not self.reasons
 
 

@@ -86,6 +86,7 @@ class StageEntry:
 
     @property
     def is_done(self) -> bool:
+        """Whether the stage ended."""
         return self.seconds is not None
 
 
@@ -121,6 +122,7 @@ class Ledger:
             self.stages = _read(file)
 
     def is_current(self, stage: Stage) -> bool:
+        """Whether a stage is done with these inputs, and its files are as they were."""
         entry = self.stages.get(stage.name)
         if entry is None or not entry.is_done or entry.inputs != stage.inputs:
             return False

@@ -43,6 +43,7 @@ class GeneratorTraining:
     device: str
 
     def run(self, out: Path) -> dict[str, Any]:
+        """Train, or go on where it was stopped."""
         clips = list(Dataset.open(self.dataset, self.character))
         train_generator(self.settings, clips, out, self.character, self.device, init=self.first)
         return {"clips": len(clips)}
@@ -62,6 +63,7 @@ class TrackerTraining:
     """names of clips that are not trained on"""
 
     def run(self, out: Path) -> dict[str, Any]:
+        """Train, or go on where it was stopped."""
         clips = [clip for folder in self.datasets for clip in Dataset.open(folder, self.character)]
         clips = [clip for clip in clips if clip.name not in self.left_out]
         reached = train_tracker(self.character, clips, out, self.settings, self.plan, self.device, init=self.first)

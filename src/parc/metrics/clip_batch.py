@@ -64,6 +64,7 @@ class ClipBatch:
 
     @classmethod
     def stack(cls, clips: list[Clip], character: Character, device: torch.device | str = "cpu") -> "ClipBatch":
+        """Clips of different lengths as one batch on a device."""
         if not clips:
             raise MotionError("nothing to measure: no clips given")
         rates = {c.motion.fps for c in clips}
@@ -101,10 +102,12 @@ class ClipBatch:
 
     @cached_property
     def pose(self) -> BodyPose:
+        """Where all bodies are, by forward kinematics."""
         return forward_kinematics(self.character, self.root_pos, self.root_rot, self.joint_rot)
 
     @cached_property
     def surface(self) -> Surface:
+        """Sample points on the surfaces of the bodies."""
         return surface_points(self.character, self.root_pos.device)
 
     @cached_property

@@ -29,6 +29,7 @@ class FrameState(NamedTuple):
 
     @classmethod
     def of_motion(cls, motion: Motion) -> "FrameState":
+        """All frames of a motion."""
         return cls(motion.root_pos, rotation.to_matrix(motion.root_rot), rotation.to_matrix(motion.joint_rot), motion.contacts)
 
     @classmethod
@@ -54,6 +55,7 @@ class FrameState(NamedTuple):
         return FrameState(*(part.clone() for part in self))
 
     def body_pose(self, character: Character) -> BodyPose:
+        """Where all bodies are, by forward kinematics."""
         return forward_kinematics_matrix(character, self.root_pos, self.root_rot, self.joint_rot)
 
     def select(self, condition: Tensor, other: "FrameState") -> "FrameState":

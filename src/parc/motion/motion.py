@@ -71,19 +71,23 @@ class Motion:
 
     @property
     def num_bodies(self) -> int:
+        """Of the character, as the contacts count them."""
         return self.contacts.shape[1]
 
     def check_fits(self, character: Character) -> None:
+        """An error in one sentence if the motion has other bodies or joints than the character."""
         if self.num_bodies != character.num_bodies:
             raise MotionError(
                 f"the motion is for {self.num_bodies} bodies, character '{character.name}' has {character.num_bodies}"
             )
 
     def body_poses(self, character: Character) -> BodyPose:
+        """Where all bodies are in each frame, by forward kinematics."""
         self.check_fits(character)
         return forward_kinematics(character, self.root_pos, self.root_rot, self.joint_rot)
 
     def frame(self, index: int) -> "Motion":
+        """The state in one frame."""
         return self.slice(index, index + 1)
 
     def slice(self, start: int, stop: int) -> "Motion":
@@ -110,6 +114,7 @@ class Motion:
         return replace(self, root_pos=pos, root_rot=rot)
 
     def to(self, device: torch.device | str) -> "Motion":
+        """The same motion with its tensors on a device."""
         return replace(
             self,
             root_pos=self.root_pos.to(device),

@@ -80,6 +80,7 @@ class NavigationGraph:
 
     @classmethod
     def of(cls, terrain: Terrain, settings: GraphSettings | None = None) -> "NavigationGraph":
+        """The graph of a terrain: a node for each cell, an edge for each step or jump that is possible."""
         settings = settings or GraphSettings()
         heights = terrain.heights.detach().cpu().numpy().astype(np.float64)
         steps = _steps(heights, settings)
@@ -104,10 +105,12 @@ class NavigationGraph:
 
     @property
     def num_nodes(self) -> int:
+        """One for each cell."""
         return len(self.indptr) - 1
 
     @property
     def num_edges(self) -> int:
+        """Steps and jumps in all directions."""
         return len(self.targets)
 
     @property
@@ -143,6 +146,7 @@ class NavigationGraph:
         return i * self.size[1] + j
 
     def cell_of(self, node: int) -> Cell:
+        """Row and column of a node."""
         return node // self.size[1], node % self.size[1]
 
     def edge(self, source: int, target: int) -> int | None:

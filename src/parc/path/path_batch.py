@@ -40,6 +40,7 @@ class PathBatch:
 
     @classmethod
     def stack(cls, paths: Sequence[TerrainPath], spacing: float = 0.1, device: torch.device | str = "cpu") -> "PathBatch":
+        """Paths of different lengths as one batch on a device."""
         if not paths:
             raise PathError("a batch needs at least one path")
         if not 0 < spacing < float("inf"):

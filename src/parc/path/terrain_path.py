@@ -43,6 +43,7 @@ class TerrainPath:
 
     @property
     def length(self) -> float:
+        """Over the ground, m."""
         return float(self.arc_length[-1])
 
     def resampled(self, spacing: float) -> "TerrainPath":

@@ -96,6 +96,7 @@ class Contract:
 
     @property
     def timestep(self) -> float:
+        """Of the simulation, s."""
         return 1.0 / (self.control_hz * self.substeps)
 
     def differences(self, policy: "Contract") -> list[str]:
@@ -104,5 +105,6 @@ class Contract:
         return [f"{k} is {mine[k]}, the policy needs {theirs[k]}" for k in mine if mine[k] != theirs[k]]
 
     def check_matches(self, other: "Contract") -> None:
+        """An error in one sentence if another contract differs."""
         if wrong := self.differences(other):
             raise ContractError("the world does not fit the policy: " + "; ".join(wrong))

@@ -84,6 +84,7 @@ class World(ABC):
         """
 
     def check_targets(self, targets: Tensor) -> None:
+        """An error in one sentence if targets have another shape than the motors."""
         expected = (self.num_worlds, self.character.num_dof)
         if tuple(targets.shape) != expected:
             raise SettingsError(
@@ -91,6 +92,7 @@ class World(ABC):
             )
 
     def check_bank(self, bank: TerrainBatch) -> None:
+        """An error in one sentence if terrains do not fit the world."""
         if abs(bank.cell - self.cell) > 1e-6:
             raise TerrainError(
                 f"the terrains have cells of {bank.cell} m, this world was made for cells of {self.cell} m; "

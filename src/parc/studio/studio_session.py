@@ -69,14 +69,17 @@ class Session:
 
     @property
     def document(self) -> Document:
+        """What is worked on, as it is now."""
         return self._history.document
 
     @property
     def can_undo(self) -> str | None:
+        """What undo would take back, None if nothing."""
         return self._history.done
 
     @property
     def can_redo(self) -> str | None:
+        """What redo would do again, None if nothing."""
         return self._history.undone
 
     def listen(self, listener: Callable[[Change], None]) -> Callable[[], None]:
@@ -85,11 +88,13 @@ class Session:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def tell(self, change: Change) -> None:
+        """Tell all listeners of a change."""
         for listener in list(self._listeners):
             listener(change)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
+        """Keep other threads from changing the document meanwhile."""
         with self._lock:
             yield
 
@@ -131,6 +136,7 @@ class Session:
         return self.document.active_clip()
 
     def end_stroke(self) -> None:
+        """The next edit is a step of its own."""
         with self._lock:
             self._history.end_stroke()
 
@@ -142,6 +148,7 @@ class Session:
         return label
 
     def redo(self) -> str | None:
+        """Forward one step; what was done again."""
         with self._lock:
             label = self._history.redo()
         self.tell("document")
@@ -218,6 +225,7 @@ class Session:
         self.change(f"close clip {index}", closed)
 
     def rename(self, name: str) -> None:
+        """Give the clip that is worked on another name."""
         if not name.strip():
             raise MotionError("a clip needs a name of at least one letter")
         self.change_clip(f"rename to {name}", lambda clip: replace(clip, name=name.strip()))

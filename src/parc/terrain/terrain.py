@@ -49,12 +49,14 @@ class Terrain:
 
     @classmethod
     def flat(cls, size: tuple[int, int], height: float = 0.0, cell: float = CELL) -> "Terrain":
+        """Level ground of so many cells."""
         if min(size) < 1:
             raise TerrainError(f"a terrain needs at least one cell, got {size[0]} x {size[1]}")
         return cls(torch.full(size, float(height)), torch.zeros(2), cell)
 
     @property
     def size(self) -> tuple[int, int]:
+        """Cells along x and y."""
         return self.heights.shape[0], self.heights.shape[1]
 
     @property
@@ -68,6 +70,7 @@ class Terrain:
         return torch.floor((xy - self.min_point) / self.cell + 0.5).long()
 
     def contains(self, xy: Tensor) -> Tensor:
+        """Which points lie within the terrain."""
         ij = self.cell_of(xy)
         return ((ij >= 0) & (ij < torch.tensor(self.size, device=ij.device))).all(-1)
 
@@ -83,9 +86,11 @@ class Terrain:
         return self.heights[i, j]
 
     def with_heights(self, heights: Tensor) -> "Terrain":
+        """The same place with other heights."""
         return replace(self, heights=heights)
 
     def to(self, device: torch.device | str) -> "Terrain":
+        """The same terrain with its tensors on a device."""
         bounds = None if self.bounds is None else self.bounds.to(device)
         return replace(self, heights=self.heights.to(device), min_point=self.min_point.to(device), bounds=bounds)
 
@@ -104,6 +109,7 @@ class TerrainBatch:
 
     @classmethod
     def stack(cls, terrains: list[Terrain]) -> "TerrainBatch":
+        """Terrains of different sizes as one batch."""
         if not terrains:
             raise TerrainError("a batch needs at least one terrain")
         cells = {round(t.cell, 6) for t in terrains}
@@ -148,6 +154,7 @@ class TerrainBatch:
             own.index_copy_(0, rows, part)
 
     def to(self, device: torch.device | str) -> "TerrainBatch":
+        """The same batch with its tensors on a device."""
         return replace(self, heights=self.heights.to(device), min_point=self.min_point.to(device), size=self.size.to(device))
 
 

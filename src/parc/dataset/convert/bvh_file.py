@@ -71,10 +71,12 @@ class Bvh:
 
     @property
     def fps(self) -> float:
+        """Frames a second."""
         return 1.0 / self.frame_time
 
     @property
     def channel_start(self) -> list[int]:
+        """Column of the first channel of each joint."""
         counts = [len(j.channels) for j in self.joints]
         return np.cumsum([0, *counts[:-1]]).tolist()
 

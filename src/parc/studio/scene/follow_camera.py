@@ -11,6 +11,8 @@ from parc.terrain.terrain import Terrain
 
 _UP = 0.42
 """m of height for each m of distance"""
+_LOWER = 0.1
+"""m for each m of distance that it looks below the character, which so stands above the playback bar"""
 _CLEAR = 0.5
 """m that the camera stays above the ground"""
 _TURN, _MOVE = 0.55, 0.22
@@ -47,7 +49,7 @@ class FollowCamera:
         line = target + _SIGHT[:, None] * (eye - target)
         ground = terrain.height_at(torch.tensor(line[:, :2], dtype=torch.float32)).double().cpu().numpy() + _CLEAR * _SIGHT
         lift = float(np.max((ground - line[:, 2]) / _SIGHT, initial=0.0))
-        return CameraPlace(eye + [0.0, 0.0, min(lift, 4.0 * distance)], target)
+        return CameraPlace(eye + [0.0, 0.0, min(lift, 4.0 * distance)], target - [0.0, 0.0, _LOWER * distance])
 
     def forget(self) -> None:
         """The next place is right behind the character."""
