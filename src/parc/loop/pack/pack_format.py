@@ -42,7 +42,7 @@ class PackedFile:
 
 def write_pack(out: Path, contents: Mapping[str, Callable[[], bytes]], facts: Mapping[str, Any]) -> int:
     """Write a pack whole or not at all; `contents` give each file's bytes, twice the same. Returns its size in bytes."""
-    files = {}
+    files: dict[str, dict[str, Any]] = {}
     for name, content in contents.items():
         data = content()
         files[name] = {"bytes": len(data), "sha256": hash_bytes(data)}
@@ -118,7 +118,7 @@ class PackReader:
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Every file's name and bytes; a wrong hash, and too few bytes, end it with a sentence."""
-        with lzma.LZMAFile(self._stream) as stream:  # type: ignore[arg-type]
+        with lzma.LZMAFile(self._stream) as stream:
             for name, file in self.files.items():
                 try:
                     data = stream.read(file.bytes)
