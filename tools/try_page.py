@@ -11,7 +11,9 @@ The page's settings were chosen on grounds of seed 777, so a share reached is me
 
 import argparse
 import functools
+import gzip
 import http.server
+import io
 import json
 import math
 import os
@@ -19,13 +21,14 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from parc.character import humanoid
@@ -50,14 +53,17 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def visited(site: Path, size: tuple[int, int] = (960, 600)) -> Iterator[Any]:
-    """A function that opens the page with a query in a fresh tab."""
+    """A function that opens the page with a query in a fresh tab, a script before it and other files than the folder's."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
 
-        def visit(query: str, size: tuple[int, int] = size) -> Any:
+        def visit(query: str, size: tuple[int, int] = size, script: str = "", other: dict[str, bytes] | None = None) -> Any:
             tab = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+            tab.add_init_script(script)
+            for pattern, data in (other or {}).items():
+                tab.route(pattern, functools.partial(_answer, data))
             tab.set_default_timeout(300_000)
             tab.goto(f"http://127.0.0.1:{server.server_address[1]}/{query}")
             tab.wait_for_function("() => window.parc?.state || !document.querySelector('#failure').hidden")
@@ -66,6 +72,10 @@ def visited(site: Path, size: tuple[int, int] = (960, 600)) -> Iterator[Any]:
         yield visit
         browser.close()
     server.shutdown()
+
+
+def _answer(data: bytes, route: Any) -> None:
+    route.fulfill(body=data)
 
 
 def grounds(count: int, seed: int) -> list[Ground]:
@@ -170,11 +180,11 @@ def rates(site: Path) -> None:
 
 
 def pictures(site: Path, folder: Path) -> None:
-    """Three screenshots: on boxes, in light, on a phone."""
+    """Screenshots: on boxes, in light, on a phone, and side by side what the page says where it cannot work."""
     folder.mkdir(parents=True, exist_ok=True)
     shots = (
         ("page_boxes", "?ground=boxes&seed=12&theme=dark", (1280, 720), 100, -2.2),
-        ("page_walks", "?ground=walks&seed=8&theme=light", (1280, 720), 170, -2.0),
+        ("page_walks", "?ground=walks&seed=3&theme=light", (1280, 720), 180, -2.0),
         ("page_phone", "?ground=boxes&seed=5&theme=light", (390, 780), 60, -2.4),
     )
     with visited(site) as visit:
@@ -187,6 +197,24 @@ def pictures(site: Path, folder: Path) -> None:
             tab.wait_for_timeout(5000)
             tab.screenshot(path=folder / f"{name}.png")
             tab.context.close()
+        sentences(visit).save(folder / "page_sentences.png")
+
+
+def sentences(visit: Callable[..., Any]) -> Image.Image:
+    """A bad model file, no WebAssembly, no WebGL, in light and dark."""
+    width, height = 420, 260
+    row = Image.new("RGB", (3 * width + 20, height), "white")
+    for k, (query, script) in enumerate(
+        (
+            ("?theme=dark", ""),
+            ("?theme=light", "delete globalThis.WebAssembly"),
+            ("?theme=light", "HTMLCanvasElement.prototype.getContext = () => null"),
+        )
+    ):
+        tab = visit(query, (width, height), script, {} if script else {"**/tracker.onnx.gz": gzip.compress(b"no model")})
+        row.paste(Image.open(io.BytesIO(tab.screenshot())), (k * (width + 10), 0))
+        tab.context.close()
+    return row
 
 
 _AS_IF_RUNNING = """() => { parc.page.speed = 1;

@@ -180,6 +180,15 @@ def visitor(shared_visitor: Visitor) -> Iterator[Visitor]:
     assert not shared_visitor.foreign, shared_visitor.foreign
 
 
+@pytest.fixture
+def level(visitor: Visitor) -> Visitor:
+    """Paused, in the middle of level ground of 20 x 20 cells."""
+    visitor.press("Pause")
+    visitor.ground(np.zeros((20, 20)), (10, 10))
+    visitor.run(1)
+    return visitor
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A browser that draws in software on two busy cores now and then loses an event; a test of the page may try twice."""
     for item in items:

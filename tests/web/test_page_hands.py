@@ -1,5 +1,5 @@
-"""Fingers and a gamepad. Touches are Chromium's own (DevTools), as a screen would send them; of the gamepad only the device is
-simulated, at `navigator.getGamepads`.
+"""Mouse, keys, fingers and a gamepad. Touches are Chromium's own (DevTools), as a screen would send them; of the gamepad only
+the device is simulated, at `navigator.getGamepads`.
 """
 
 from collections.abc import Callable, Iterator
@@ -199,3 +199,65 @@ def test_the_buttons_of_a_gamepad(visitor: Visitor, pad: Callable[..., None]) ->
     assert ground["kind"] == "boxes" and visitor.ask("Math.max(...parc.heights())") > 0
     pad()
     assert visitor.ask("parc.page.ground.seed") == ground["seed"]
+
+
+def test_the_push_tool_pushes_towards_the_click(level: Visitor) -> None:
+    before = np.array(level.run(1)["state"]["qvel"][:2])
+    level.press("Push")
+    level.tab.mouse.click(*level.screen(*centre((13, 10))))
+    level.wait("document.querySelector('#status').textContent === 'Pushed'")
+    assert level.run(1)["state"]["qvel"][0] - before[0] > 0.5
+    assert level.ask("parc.state.status") == "stands"  # and it is no goal
+
+
+def test_a_brush_that_is_held_raises_where_it_was_put(level: Visitor) -> None:
+    """What rises does not come between pointer and place, so only the cells of the brush change."""
+    level.press("Raise")
+    level.tab.mouse.move(*level.screen(*centre((13, 11))))
+    level.tab.mouse.down()
+    level.wait("Math.max(...parc.heights()) > 1")
+    level.tab.mouse.up()
+    heights = np.reshape(level.ask("parc.heights()"), flat().shape)
+    assert {tuple(cell) for cell in np.argwhere(heights > 0)} == {(i, j) for i in (12, 13, 14) for j in (10, 11, 12)}
+
+
+def test_slow_motion_is_slow(level: Visitor) -> None:
+    """Asked for a quarter, no more than that is simulated, whatever the machine can."""
+    level.tab.keyboard.press("Escape")
+    level.ask("document.activeElement.blur()")
+    level.press("1×")
+    level.tab.locator("#view").press("t")
+    assert level.ask("parc.page.speed") == 0.25
+    level.tab.wait_for_timeout(300)  # what was ahead at full speed is over
+    first, began = level.ask("[parc.state.step, performance.now()]")
+    level.tab.wait_for_timeout(1500)
+    last, ended = level.ask("[parc.state.step, performance.now()]")
+    level.tab.locator("#view").press("Space")
+    assert level.ask("parc.page.speed") == 0
+    assert 1 <= last - first <= 0.25 * 30 * (ended - began) / 1000 + 4
+
+
+def test_the_keys_of_the_help(level: Visitor) -> None:
+    view = level.tab.locator("#view")
+    for key, tool in (("2", "raise"), ("3", "lower"), ("4", "push"), ("1", "go")):
+        view.press(key)
+        assert level.ask("parc.page.controls.tool") == tool
+    view.press("h")
+    assert level.ask("document.querySelector('#panel').classList.contains('folded')")
+    view.press("h")
+    pushes = level.run(1)["counts"]["pushes"]
+    view.press("p")
+    assert level.run(1)["counts"]["pushes"] == pushes + 1
+    level.ask("parc.goTo(it[0], it[1])", centre((15, 10)))
+    level.run(1)
+    assert level.ask("parc.state.status") == "goes"
+    view.press("x")
+    level.run(1)
+    assert level.ask("parc.state.status") == "stands"
+    level.ask("parc.goTo(it[0], it[1])", centre((15, 10)))
+    level.run(40)
+    view.press("r")
+    place = level.run(1)["state"]["qpos"][:2]
+    assert np.hypot(*(np.array(place) - centre(MIDDLE))) < 0.1
+    view.press("n")
+    level.wait("parc.page.ground.kind === 'boxes'")

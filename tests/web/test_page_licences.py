@@ -1,4 +1,4 @@
-"""What the page holds of others, and under which licences: the list in the page against the lock file."""
+"""What the page holds: how much, what of others, and under which licences (the list in the page against the lock file)."""
 
 import json
 from pathlib import Path
@@ -61,3 +61,10 @@ def test_each_has_its_text(site: Path) -> None:
     texts = {entry["name"]: entry["text"] for entry in listed}
     assert "Apache License" in texts["@mujoco/mujoco"] and "TERMS AND CONDITIONS" in texts["@mujoco/mujoco"]
     assert "DeepMind" in texts["@mujoco/mujoco"] and "Microsoft" in texts["onnxruntime-web"] and "CMU" in texts["parc"]
+
+
+def test_the_first_download_is_small(site: Path) -> None:
+    """All of it is fetched at the start, most of it packed already; two thirds are the networks' weights."""
+    sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in site.rglob("*") if file.is_file()}
+    assert sum(sizes.values()) < 30e6
+    assert 8e6 < sum(size for name, size in sizes.items() if name.endswith(".onnx.gz")) < 20e6

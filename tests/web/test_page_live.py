@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from .conftest import Visitor
+
 SIZE = 20
 MIDDLE = (10, 10)
 STEP = 0.4
@@ -188,3 +190,52 @@ def test_licences_of_what_is_bundled_are_in_the_page(visitor) -> None:
     visitor.tab.locator("#licence-list summary", has_text="@mujoco/mujoco 3.14.0").first.click()
     assert "Apache License" in visitor.tab.locator("#licence-list details[open] pre").inner_text()
     visitor.tab.keyboard.press("Escape")
+
+
+def shown(visitor: Visitor, what: str) -> bool:
+    """After the next frames; of the view's `what`."""
+    visitor.screen(0, 0)
+    return visitor.ask(f"new Promise((done) => setTimeout(() => done({what}), 100))")
+
+
+def test_the_plan_is_a_ghost_ahead_while_it_goes(level: Visitor) -> None:
+    ghost = "parc.page.view.ghost.group.visible"
+    assert not shown(level, ghost)
+    level.ask("parc.goTo(it[0], it[1])", centre((17, 10)))
+    level.run(12)
+    assert shown(level, ghost)
+    ahead = level.ask("parc.page.view.ghost.bones[0].position.x - parc.state.place[0]")
+    assert 0.2 < ahead < 4.0, ahead
+    level.tab.locator("label", has_text="Plan").click()
+    assert not shown(level, ghost)
+    level.tab.locator("label", has_text="Plan").click()
+    level.press("Stay")
+    level.run(1)
+    assert not shown(level, ghost)
+
+
+def test_rates_are_told(level: Visitor) -> None:
+    level.run(60)
+    rates = r"/^\d+ frames\/s\n[\d.]+ × real time, could [\d.]+\n.*step [\d.]+ ms\n/"
+    level.wait(rates + ".test(document.querySelector('#rates').innerText)")
+
+
+def test_it_casts_a_shadow(level: Visitor) -> None:
+    """The ground beside its feet, away from the sun, is darker than without."""
+
+    def brightness() -> np.ndarray:
+        script = """(() => { const { view } = parc.page; view.draw(0);
+        const gl = view.renderer.getContext(), [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+        const data = new Uint8Array(4 * w * h), seen = [];
+        gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, data);
+        for (let k = 0; k < data.length; k += 40) seen.push(data[k] + data[k + 1] + data[k + 2]);
+        return seen; })()"""
+        return np.array(level.ask(script))
+
+    level.screen(0, 0)
+    lit = brightness()
+    level.ask("void (parc.page.view.mannequin.mesh.castShadow = false)")
+    bare = brightness()
+    level.ask("void (parc.page.view.mannequin.mesh.castShadow = true)")
+    darker = (bare - lit > 30).mean()
+    assert 0.0005 < darker < 0.2 and (lit - bare > 30).mean() < darker / 10

@@ -5,7 +5,7 @@ import { clamp } from "./terrain.js";
 const element = (id) => document.getElementById(id);
 const KEYS = { KeyW: [0, 1], ArrowUp: [0, 1], KeyS: [0, -1], ArrowDown: [0, -1], KeyA: [-1, 0], ArrowLeft: [-1, 0], KeyD: [1, 0], ArrowRight: [1, 0] };
 const CLICK = 6; // pixels that a click may move
-const BRUSH_SPEED = 1.2; // m a second in the middle of the brush
+const BRUSH_SPEED = 1.2; // m a second
 const GAMEPAD = { 0: "push", 1: "stay", 2: "slow", 3: "ground" };
 
 export class Controls {
@@ -47,7 +47,7 @@ export class Controls {
     element("light").addEventListener("change", ({ target }) => page.setTheme(target.checked ? "light" : "dark", true));
     element("radius").addEventListener("input", ({ target }) => {
       this.radius = Number(target.value);
-      const across = 1 + 2 * Math.floor(this.radius);
+      const across = 1 + 2 * this.radius;
       element("radius-told").textContent = across === 1 ? "1 cell" : `${across} cells`;
     });
     element("power").addEventListener("input", ({ target }) => {
@@ -105,6 +105,7 @@ export class Controls {
       this.gesture = turns ? "turn" : this.draws ? "draw" : "click";
       if (pointers.size === 2) this.spread = this.fingersApart();
       this.draw = this.gesture === "draw" ? event : null;
+      if (this.draw) this.before = this.page.terrain.copy();
     });
     canvas.addEventListener("pointermove", (event) => {
       const pointer = pointers.get(event.pointerId);
@@ -142,7 +143,7 @@ export class Controls {
   hover(event) {
     if (!this.draws || event.pointerType === "touch") return;
     const point = this.view.pick(event.clientX, event.clientY);
-    this.view.setBrush(point, this.page.terrain.cell * (Math.floor(this.radius) + 0.5));
+    this.view.setBrush(point, this.page.terrain.cell * (this.radius + 0.5));
   }
 
   click({ clientX, clientY }) {
@@ -274,14 +275,14 @@ export class Controls {
 
   brush({ clientX, clientY }, dt) {
     const { page, view } = this;
-    const point = view.pick(clientX, clientY);
+    // The ground as it was when the stroke began: what rises must not come between the pointer and the place it was put on.
+    const point = view.strike(this.before, clientX, clientY);
     if (!point) return;
     const sign = this.tool === "raise" ? 1 : -1;
-    // Between two cells a point of a wall belongs to the higher one: step back along the ray.
-    const away = view.camera.position.clone().sub(point).normalize().multiplyScalar(-0.02);
-    const [i, j] = page.terrain.nearestCell(point.x + away.x, point.y + away.y);
-    page.terrain.brush(i, j, Math.floor(this.radius), sign * BRUSH_SPEED * dt);
-    view.setBrush(point, page.terrain.cell * (Math.floor(this.radius) + 0.5));
+    const [i, j] = page.terrain.nearestCell(point.x, point.y);
+    point.z = page.terrain.at(i, j);
+    page.terrain.brush(i, j, this.radius, sign * BRUSH_SPEED * dt);
+    view.setBrush(point, page.terrain.cell * (this.radius + 0.5));
     page.edited();
   }
 }

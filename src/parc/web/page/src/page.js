@@ -14,6 +14,8 @@ const base = new URL(".", document.baseURI);
 const element = (id) => document.getElementById(id);
 const TELL = { fell: "It fell", "put back": "Back on its feet, where it fell", arrived: "Arrived", "no way": "No way leads there: the step would be higher than 2.1 m", pushed: "Pushed" };
 
+const INVITES = { go: "Click where to go", raise: "Draw to raise the ground", lower: "Draw to lower the ground", push: "Click beside it to push it that way" };
+
 class Page {
   states = []; // of the simulation, the oldest first
   playhead = 0;
@@ -23,6 +25,9 @@ class Page {
   draws = options.get("draw") !== "0";
 
   async start() {
+    const asked = options.get("theme") ?? remembered("theme");
+    const theme = asked ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark");
+    document.documentElement.dataset.theme = theme; // of what is said before there is a view, too
     if (typeof WebAssembly !== "object") throw new Error("This browser has no WebAssembly, which the physics and the networks need.");
     this.worker = new Worker(new URL("worker.js", base), { type: "module" });
     this.worker.onmessage = ({ data }) => this.told[data.type]?.(data);
@@ -35,8 +40,7 @@ class Page {
       throw new Error("This browser has no WebGL, which the drawing needs: switch on hardware acceleration, or try another browser.");
     }
     this.controls = new Controls(this);
-    const asked = options.get("theme") ?? remembered("theme");
-    this.setTheme(asked ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
+    this.setTheme(theme);
     addEventListener("resize", () => this.resize());
     addEventListener("hashchange", () => this.openLink());
     this.licences();
@@ -54,6 +58,7 @@ class Page {
     const panel = element("panel").getBoundingClientRect();
     const narrow = innerWidth <= 640;
     const folded = element("panel").classList.contains("folded");
+    document.body.style.setProperty("--covered", `${narrow || folded ? 0 : panel.right}px`);
     this.view.setCovered(narrow || folded ? 0 : panel.right, narrow && !folded ? -0.8 * panel.height : 0);
   }
 
@@ -234,7 +239,7 @@ class Page {
     const far = Math.hypot(b.bodies[0] - a.bodies[0], b.bodies[1] - a.bodies[1], b.bodies[2] - a.bodies[2]) > 0.6;
     const share = a === b || far ? 1 : (this.playhead - a.time) / (b.time - a.time);
     this.view.mannequin.place(a.bodies, b.bodies, Math.min(Math.max(share, 0), 1));
-    const showsPlan = this.plan && element("show-plan").checked && this.status.status !== "fallen";
+    const showsPlan = this.plan && element("show-plan").checked && ["goes", "driven"].includes(this.status.status);
     this.view.setPlan(showsPlan ? this.plan.line : null, this.plan?.pose);
   }
 
@@ -248,7 +253,7 @@ class Page {
     this.ratesTold = now;
     const { rates } = this;
     const parts = [`<b>${this.fps60.toFixed(0)}</b> frames/s`];
-    if (rates) parts.push(`<b>${rates.realTime.toFixed(2)}</b> × real time, could ${rates.able.toFixed(1)}`, `plan <b>${rates.plan.toFixed(0)}</b> ms, step <b>${(rates.act + rates.step).toFixed(1)}</b> ms`);
+    if (rates) parts.push(`<b>${rates.realTime.toFixed(2)}</b> × real time, could ${rates.able.toFixed(1)}`, `${rates.plan === null ? "no plan" : `plan <b>${rates.plan.toFixed(0)}</b> ms`}, step <b>${(rates.act + rates.step).toFixed(1)}</b> ms`);
     parts.push(`seed <b>${this.ground?.seed ?? ""}</b>, falls <b>${this.counts.falls}</b>`);
     element("rates").innerHTML = parts.join("\n");
   }
@@ -258,7 +263,7 @@ class Page {
     const { status } = this;
     if (!status) return "";
     if (status.status === "goes") return `On its way, ${Math.max(status.left, 0).toFixed(1)} m left`;
-    return { stands: "Click where to go", driven: "Driven", fallen: "It fell" }[status.status];
+    return { stands: INVITES[this.controls.tool], driven: "Driven", fallen: "It fell" }[status.status];
   }
 
   async licences() {

@@ -66,12 +66,12 @@ export class Terrain {
     return [x - half, y - half, x + this.cell * this.rows - half, y + this.cell * this.columns - half];
   }
 
-  /** Raise cells around (i, j) by `by` m, most in the middle; the cells that changed. */
+  /** Raise the cells within `radius` cells of (i, j) by `by` m; the cells that changed. */
   brush(i, j, radius, by) {
     const changed = [];
     for (let a = Math.ceil(i - radius); a <= i + radius; a++) {
       for (let b = Math.ceil(j - radius); b <= j + radius; b++) {
-        if (a < 0 || b < 0 || a >= this.rows || b >= this.columns || Math.hypot(a - i, b - j) > radius + 0.01) continue;
+        if (a < 0 || b < 0 || a >= this.rows || b >= this.columns || Math.hypot(a - i, b - j) > radius + 0.5) continue;
         this.set(a, b, this.at(a, b) + by);
         changed.push([a, b]);
       }

@@ -53,7 +53,7 @@ export class View {
     this.sun.shadow.mapSize.set(2048, 2048);
     Object.assign(this.sun.shadow.camera, { left: -7, right: 7, top: 7, bottom: -7, near: 1, far: 40 });
     this.sun.shadow.normalBias = 0.02;
-    this.sun.shadow.radius = 3;
+    this.sun.shadow.radius = 2;
     this.scene.add(this.ground.group, this.mannequin.group, this.ghost.group, this.way, this.planLine, this.goal, this.brush);
     this.scene.add(this.sky, this.sun, this.sun.target);
     this.resize();
@@ -209,6 +209,17 @@ export class View {
   /** The point of the ground under a place on the screen, or null. */
   pick(x, y) {
     return this.ray(x, y).intersectObject(this.ground.mesh)[0]?.point ?? null;
+  }
+
+  /** The same on another terrain than the one that is drawn; on a wall it is a point of the higher cell. */
+  strike(terrain, x, y) {
+    const { ray } = this.ray(x, y);
+    const point = new THREE.Vector3();
+    for (let away = 0.5; away < 60; away += 0.02) {
+      ray.at(away, point);
+      if (terrain.contains(point.x, point.y) && point.z <= terrain.heightAt(point.x, point.y)) return point;
+    }
+    return null;
   }
 
   /** Whether the character is under a place on the screen; the ray's direction then. */

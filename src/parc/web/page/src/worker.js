@@ -180,7 +180,7 @@ function tell() {
   if (now - rate.from < 1000) return;
   const { plan, plans, act, step, steps } = reflex.spent;
   const load = (plan + act + step) / (1000 * Math.max(steps, 1) / body.control_hz);
-  const rates = { realTime: (rate.steps / body.control_hz) / ((now - rate.from) / 1000), able: 1 / Math.max(load, 1e-6), plan: plan / Math.max(plans, 1), act: act / Math.max(steps, 1), step: step / Math.max(steps, 1) };
+  const rates = { realTime: (rate.steps / body.control_hz) / ((now - rate.from) / 1000), able: 1 / Math.max(load, 1e-6), plan: plans ? plan / plans : null, act: act / Math.max(steps, 1), step: step / Math.max(steps, 1) };
   self.postMessage({ type: "rates", ...rates });
   reflex.spent = { plan: 0, plans: 0, act: 0, step: 0, steps: 0 };
   rate = { from: now, steps: 0 };
