@@ -48,7 +48,7 @@ def played(settings: LoopSettings, slowness: float, beside: bool = True, **reach
 @pytest.mark.parametrize("beside", [True, False])
 def test_a_run_ends_in_its_minutes_on_slower_and_faster_machines(slowness: float, beside: bool) -> None:
     total, _ = played(gpu(40.0), slowness, beside)
-    assert (0.75 if beside else 0.9) * 40 * 60 < total <= 1.02 * 40 * 60
+    assert (0.75 if beside else 0.9) * 40 * 60 < total <= 1.06 * 40 * 60, "more only where no training can be cut further"
 
 
 def test_what_lacks_most_gets_more() -> None:
