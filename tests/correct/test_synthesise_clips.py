@@ -1,17 +1,19 @@
 """Synthesis: clips depend on the unit alone, not on who makes it, in what order, or after which interruption."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from parc.character import humanoid
 from parc.correct.correct_motions import OptimiseSettings
-from parc.correct.synthesise_clips import SynthesisSettings, synthesise, synthesise_unit, unit_notes
+from parc.correct.synthesise_clips import SynthesisSettings, make_crossing, synthesise, synthesise_unit, unit_notes
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset
-from parc.errors import SettingsError
+from parc.errors import PathError, SettingsError
 from parc.generate.model.motion_generator import Generator, GeneratorSettings
 from parc.generate.model.prefix_transformer import PrefixSettings
 from parc.generate.rollout.path_rollout import RolloutSettings
@@ -113,6 +115,17 @@ def test_a_unit_of_platforms_goes_from_landing_to_landing(generator: Generator) 
         ends = clip.path.nodes[[0, -1]]
         assert (ends[:, 2] > clip.terrain.heights.min() + 2.1).all(), "not on the floor below"
         assert torch.allclose(clip.terrain.height_at(ends[:, :2]), ends[:, 2])
+
+
+def test_mixed_ground_is_crowded_or_platforms() -> None:
+    kinds = []
+    for seed in range(12):
+        with contextlib.suppress(PathError):
+            ground, path = make_crossing(replace(TINY, ground="mixed"), np.random.default_rng(seed))
+            sizes = tuple(ground.heights.shape)
+            stands_high = bool((path.nodes[[0, -1], 2] > ground.heights.min() + 2.1).all())
+            kinds.append("platforms" if stands_high and sizes not in {(16, 16), (24, 24)} else sizes)
+    assert 2 <= kinds.count("platforms") <= len(kinds) - 2 and set(kinds) <= {"platforms", (16, 16), (24, 24)}
 
 
 def test_only_motions_that_arrive_are_kept_and_they_are_those_that_were_rolled_out() -> None:

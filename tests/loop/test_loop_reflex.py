@@ -11,9 +11,9 @@ import pytest
 from parc.cli.main import main
 from parc.errors import SettingsError
 from parc.loop import RunSources, preset
+from parc.loop.budget.time_budget import within
 from parc.loop.run_outline import outline
 from parc.loop.run_progress import read_progress
-from parc.loop.time_budget import within
 from parc.reflex.loop_stage import closed_loop_of
 from parc.run.hashing import hash_file
 
@@ -56,7 +56,7 @@ def test_presets_have_it_where_they_say(tmp_path: Path, capsys: pytest.CaptureFi
         stages = [row["stage"] for row in json.loads(capsys.readouterr().out.splitlines()[-1])["stages"]]
         assert (STAGE in stages) == has_it
     gpu, shorter = (closed_loop_of(loop).plan for loop in (preset("gpu"), within(preset("gpu"), 20)))
-    assert gpu.seconds == pytest.approx(0.45 * 1080) and 0 < shorter.seconds < gpu.seconds and not gpu.iterations
+    assert gpu.seconds == pytest.approx(0.45 * 960) and 0 < shorter.seconds < gpu.seconds and not gpu.iterations
     tracked = preset("quick")
     told = outline(replace(tracked, closed_loop=closed_loop_of(tracked)), RunSources())
     assert [row["does"] for row in told["stages"] if row["stage"] == STAGE] == [

@@ -251,7 +251,8 @@ def test_the_ablation_of_other_presets_corrects_nothing_either_and_the_old_one_h
 ) -> None:
     told = {}
     for option in ("--no-physics-correction", "--kinematic-only"):
-        assert main(["loop", str(tmp_path / "run"), "--preset", "gpu", "--iterations", "1", "--dry-run", "--json", option]) == 0
+        without = ["--variations", "0", "--evaluation", "False", "--iterations", "1"]
+        assert main(["loop", str(tmp_path / "run"), "--preset", "gpu", *without, "--dry-run", "--json", option]) == 0
         rows = json.loads(capsys.readouterr().out.splitlines()[-1])["stages"]
         told[option] = {row["stage"].split("/")[1]: row["does"] for row in rows}
         assert list(told[option]) == ["generator", "synthesis", "dataset"]

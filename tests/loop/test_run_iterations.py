@@ -198,7 +198,7 @@ def test_presets_are_what_they_say() -> None:
     paper = preset("paper")
     assert [paper.plan(i).synthesis.clips for i in (1, 2, 3, 4)] == [1000, 1000, 2000, 2000]
     assert [paper.plan(i).synthesis.settings.ground for i in (1, 2, 3, 4)] == ["boxes", "boxes", "course", "course"]
-    assert [preset("gpu").plan(i).synthesis.settings.ground for i in (1, 2, 3, 4)] == ["boxes", "crowded", "course", "course"]
+    assert [preset("gpu").plan(i).synthesis.settings.ground for i in (1, 2, 3, 4)] == ["boxes", "mixed", "course", "course"]
     assert paper.iterations == 4 and paper.plan(1).synthesis.settings.rollout.seconds == 10.0
     assert paper.plan(1).synthesis.settings.candidates == 64
     for name in ("tiny", "scratch", "quick"):

@@ -28,7 +28,8 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(tmp_path: Path, capsys: pyt
     ]
     assert main(["loop", str(run), "--preset", "gpu", "--dry-run", "--no-physics-correction", "--iterations", "1"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:-1]] == [
-        f"iteration-01/{stage}" for stage in ("generator", "synthesis", "dataset")
+        *(f"iteration-00/{stage}" for stage in ("variation", "tracker", "recording", "dataset")),
+        *(f"iteration-01/{stage}" for stage in ("generator", "synthesis", "dataset", "evaluation")),
     ]
     assert not run.exists()
 
@@ -70,7 +71,7 @@ def shrunk(settings: LoopSettings) -> LoopSettings:
 
 def test_the_stages_of_the_gpu_preset_run_in_small(tmp_path: Path) -> None:
     """Iteration 3 is the first on the course; all options but the counts are the preset's."""
-    settings = shrunk(preset("gpu"))
+    settings = replace(shrunk(preset("gpu").with_variations(0)), shipped_motions=False)
     run_loop(tmp_path, replace(settings, plans=(settings.plan(1), settings.plan(3)), iterations=2), humanoid())
     for i in (1, 2):
         assert (tmp_path / f"iteration-{i:02d}" / "tracker" / "actor.safetensors").is_file()

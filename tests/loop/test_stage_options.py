@@ -31,7 +31,7 @@ def settings_of(words: str, folder: Path = Path("nowhere")) -> LoopSettings:
 def test_a_preset_without_options_is_the_preset(name: str) -> None:
     settings, told = PRESETS[name](), settings_of(f"--preset {name}")
     assert (told.closed_loop is not None) == (name == "gpu"), "the command adds it: presets come before it on the road"
-    assert replace(told, closed_loop=None) == settings == with_options(settings, {})
+    assert replace(told, closed_loop=None, evaluation=None) == settings == with_options(settings, {})
     for part in (*settings.plans, settings.start, *filter(None, [settings.variations])):
         assert from_json(type(part), json.loads(json.dumps(to_json(part)))) == part
 
@@ -39,7 +39,7 @@ def test_a_preset_without_options_is_the_preset(name: str) -> None:
 def test_an_option_holds_in_every_iteration_even_if_the_first_has_it_anyway() -> None:
     grounds = [plan.synthesis.settings.ground for plan in settings_of("--preset gpu").plans]
     asked = settings_of("--preset gpu --synthesis.ground boxes --tracker.ppo.gamma .97 --record.margin=3")
-    assert grounds == ["boxes", "crowded", "course"]
+    assert grounds == ["boxes", "mixed", "course"]
     assert [plan.synthesis.settings.ground for plan in asked.plans] == 3 * ["boxes"]
     for plan, usual in zip(asked.plans, PRESETS["gpu"]().plans, strict=True):
         ppo = replace(usual.tracker.settings.ppo, gamma=0.97)

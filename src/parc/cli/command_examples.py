@@ -31,6 +31,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "dataset extract": ("parc dataset extract D0 walk -o walk.glb",),
     "verify": ("parc verify out/run",),
     "loop": ("parc loop out/run --preset quick", "parc loop out/paper --preset paper --dry-run"),
+    "loop pack": ("parc loop pack out/run -o run.pack", "parc loop pack out/run -o small.pack --half --part 15"),
+    "loop unpack": ("parc loop unpack run.pack -o out/run",),
+    "release": ("parc release out/run -o out/box", "parc release out/run -o src/parc/models --card MODEL_CARD.md"),
     "status": ("parc status out/run", "parc status out/run --tensorboard out/board --follow"),
     "train-generator": (
         "parc train-generator mydata -o out/generator --seconds 3600 --compile",

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -13,17 +14,19 @@ import tyro
 from parc.cli.base_command import Command, log_to_stderr, progress
 from parc.cli.character_option import OfCharacter
 from parc.errors import SettingsError
+from parc.evaluate.iteration_evaluation import evaluation_of
 from parc.loop import LoopError, Machines, RunSources, preset, run_loop
+from parc.loop.budget.time_budget import scaled, within
 from parc.loop.initial_models import prepare
-from parc.loop.ledger import next_old, working_process
-from parc.loop.loop_plan import PRESETS, IterationPlan, StartSettings
+from parc.loop.ledger import RUN, next_old, working_process
+from parc.loop.loop_plan import PRESETS, IterationPlan, LoopSettings, StartSettings
 from parc.loop.loop_report import gather_report
-from parc.loop.run_iterations import RUN, find_obstacle
+from parc.loop.run_iterations import find_obstacle
 from parc.loop.run_outline import outline
 from parc.loop.run_progress import read_progress, read_run
 from parc.loop.stage_options import asked_for, with_options
-from parc.loop.time_budget import scaled, within
 from parc.reflex.loop_stage import closed_loop_of
+from parc.report.iterations_figure import iterations_figure
 from parc.report.loop_figure import loop_figure
 from parc.report.loop_page import write_loop_report
 from parc.run.atomic_files import write_bytes_atomically
@@ -44,13 +47,15 @@ class Loop(OfCharacter):
     """of the run"""
     preset: Literal["tiny", "scratch", "quick", "gpu", "paper"] | None = None
     """quick: minutes on a CPU, from the models in the box; scratch: the same from nothing; gpu: half an hour an iteration on one
-    GPU; paper: the paper from end to end, but in MuJoCo instead of Isaac Gym, on your motions (or the box's) instead of its
-    own and with training times of ours; tiny: a self-test. As the run was begun, or quick, if not given"""
+    GPU, or as many --minutes as there are, from untrained networks; paper: the paper from end to end, but in MuJoCo instead of
+    Isaac Gym, on your motions (or the box's) instead of its own and with training times of ours; tiny: a self-test. As the run
+    was begun, or quick, if not given"""
     iterations: int | None = None
     """how many; as the run was begun, or the preset's, if not given"""
     minutes: float | None = None
-    """about how long an iteration may take (presets gpu and paper): both trainings are stretched or cut; as the run was begun, or
-    as the preset has it, if not given"""
+    """about how long the run may take, all iterations together (presets gpu and paper): trainings are stretched or cut, and what
+    is left is shared out anew before each of them, most to what the evaluation says is lacking; as the run was begun, or as the
+    preset has it, if not given"""
     dataset: Path | None = None
     """data set or folder of motion files to start from; if not given the one in the box, or walks made by rule"""
     generator: Path | None = None
@@ -64,7 +69,7 @@ class Loop(OfCharacter):
     variations times its square root; networks and settings stay"""
     variations: int | None = None
     """spatial variations of each clip of the starting set, recorded before iteration 1; 0: none. The paper has 50; as the run was
-    begun, or the preset's (50 with paper, else none), if not given"""
+    begun, or the preset's (50 with paper, 2 with gpu, else none), if not given"""
     physics_correction: bool = True
     """without it, the paper's ablation: generated clips join the data set as they are; the paper's heuristic chooses among
     candidates, and nothing else is done: no repair in the sampler, hesitations stay, no kinematic correction, no tracking, no
@@ -72,8 +77,16 @@ class Loop(OfCharacter):
     kinematic_only: bool = False
     """generated clips join the data set after kinematic correction; nothing is tracked"""
     reflex: bool | None = None
-    """after each tracker, train it on to cross terrain without rehearsal (`parc train-reflex`), for .45 of the tracker's time on
-    top of --minutes; as the run was begun, or with gpu only, if not given"""
+    """after each tracker, train it on to cross terrain without rehearsal (`parc train-reflex`), for .45 of the tracker's time;
+    as the run was begun, or with gpu only, if not given"""
+    evaluation: bool | None = None
+    """after each iteration, measure its models on the development set: Tables 1 and 2, crossings without rehearsal and by search;
+    as the run was begun, or with gpu only, if not given"""
+    blending: bool | None = None
+    """with the evaluation, also the sweep of the paper's Table 3; as the run was begun, or not, if not given"""
+    beside: bool | None = None
+    """closed-loop training and evaluations beside the other stages, in processes of their own; where there is a GPU and four
+    cores, if not given"""
     cluster: str | None = None
     """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT"""
     processes: int | None = None
@@ -110,7 +123,7 @@ class Loop(OfCharacter):
         settings, given = self._settings()
         sources = RunSources(*(getattr(self, name) or given.get(name) for name in ("dataset", "generator", "tracker")))
         character = self.body(self.folder, sources.dataset, sources.generator, sources.tracker)
-        machines = Machines(self.cluster, self._processes(), self.launch)
+        machines = Machines(self.cluster, self._processes(), self.beside, self.launch)
         if self.dry_run:
             settings, sources = prepare(settings, sources, character)
             obstacle = find_obstacle(self.folder, settings, sources, character)
@@ -174,24 +187,24 @@ class Loop(OfCharacter):
         scale = begun.get("scale") if self.scale is None else self.scale
         if scale is not None:
             settings = scaled(settings, scale)
-        minutes = begun.get("minutes") if self.minutes is None else self.minutes
-        if minutes is not None:
-            settings = within(settings, minutes)
-        settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
-        settings = with_options(settings, begun.get("options", {}) | self._stage_options())
         untracked, kinematic = not self.physics_correction or self.kinematic_only, begun.get("kinematic_correction", True)
         settings = replace(
             settings,
             physics_correction=begun.get("physics_correction", True) and not untracked,
             kinematic_correction=self.physics_correction and (self.kinematic_only or kinematic),
+            iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
         )
-        usual = begun.get("closed_loop") is not None if begun else settings.name == "gpu" and settings.physics_correction
-        wants_reflex = usual if self.reflex is None else self.reflex
+        settings = self._with_leaves(settings, begun)
+        minutes = begun.get("minutes") if self.minutes is None else self.minutes
+        if minutes is not None:
+            settings = within(settings, minutes, begun.get("stretch") if minutes == begun.get("minutes") else None)
+        settings = settings.with_variations(wanted)  # a number that was asked for is not scaled
+        settings = with_options(settings, begun.get("options", {}) | self._stage_options())
+        if minutes is None:  # for a tracker's time that was typed
+            settings = self._with_leaves(settings, begun)
         return (
             replace(
                 settings,
-                closed_loop=closed_loop_of(settings) if wants_reflex else None,
-                iterations=begun.get("iterations", settings.iterations) if self.iterations is None else self.iterations,
                 seed=begun.get("seed", 0) if self.seed is None else self.seed,
                 shipped=begun.get("shipped", settings.shipped) if self.shipped is None else self.shipped,
                 shipped_motions=settings.shipped_motions and self.shipped is not False,
@@ -201,6 +214,17 @@ class Loop(OfCharacter):
             ),
             sources,
         )
+
+    def _with_leaves(self, settings: LoopSettings, begun: dict[str, Any]) -> LoopSettings:
+        """With closed-loop training and evaluations, where they are asked for or usual."""
+        is_gpu = settings.name == "gpu"
+        usual = begun.get("closed_loop") is not None if begun else is_gpu and settings.physics_correction
+        closed = closed_loop_of(settings) if (usual if self.reflex is None else self.reflex) else None
+        measured = begun.get("evaluation") if begun else {} if is_gpu else None
+        sweeps = bool((measured or {}).get("blending")) if self.blending is None else self.blending
+        measures = measured is not None or sweeps if self.evaluation is None else self.evaluation
+        evaluation = evaluation_of(settings, sweeps) if measures else None
+        return replace(settings, closed_loop=closed, evaluation=evaluation)
 
     def _stage_options(self) -> dict[str, Any]:
         """Settings of stages that were typed, or are others than the preset's."""
@@ -229,6 +253,8 @@ class Status(Command):
     """of the run; for --tensorboard and --wandb any folder with metrics.jsonl below it, such as one training"""
     figure: Path | None = None
     """also draw the loop with the numbers of its last finished iteration (.svg)"""
+    trend: Path | None = None
+    """also draw what its iterations reach on the development set, beside the paper's (.svg)"""
     tensorboard: Path | None = None
     """copy the metrics to a folder for TensorBoard; `tensorboard --logdir FOLDER` shows them"""
     wandb: str | None = None
@@ -244,7 +270,9 @@ class Status(Command):
         if self.follow and not copied:
             raise SettingsError("nowhere to copy to; expected --tensorboard FOLDER, --wandb PROJECT, or both")
         if self.figure is not None:
-            self._draw(self.figure)
+            self._draw(self.figure, loop_figure)
+        if self.trend is not None:
+            self._draw(self.trend, iterations_figure)
         return asdict(read_progress(self.folder)) | copied
 
     def _copy(self) -> dict[str, Any]:
@@ -269,13 +297,15 @@ class Status(Command):
                 target.close()
         return {"lines": lines, "tensorboard": self.tensorboard and str(self.tensorboard), "wandb": self.wandb}
 
-    def _draw(self, file: Path) -> None:
+    def _draw(self, file: Path, figure: Callable[[dict[str, Any]], str]) -> None:
         if file.suffix != ".svg":
             raise SettingsError(f"the figure is drawn as .svg, not as '{file.name}'")
         numbers = gather_report(self.folder)
         if not numbers["iterations"]:
             raise LoopError(f"no iteration of {self.folder} is finished; there is nothing to draw yet")
-        write_bytes_atomically(file, loop_figure(numbers).encode())
+        if figure is iterations_figure and not any(iteration["evaluation"] for iteration in numbers["iterations"]):
+            raise LoopError(f"no iteration of {self.folder} was measured; `parc loop {self.folder} --evaluation True` does it")
+        write_bytes_atomically(file, figure(numbers).encode())
 
     def show(self, result: dict[str, Any]) -> None:
         """In a few lines."""

@@ -45,9 +45,9 @@ from parc.terrain.terrain import Terrain
 class SynthesisSettings:
     """How new clips are made (paper, section 5.4)."""
 
-    ground: Literal["boxes", "crowded", "course", "platforms"] = "boxes"
+    ground: Literal["boxes", "crowded", "course", "platforms", "mixed"] = "boxes"
     """random boxes (the paper's iterations 1 and 2), those and narrower, higher ones over a deep floor, slices of the
-    100 x 100 course (3 and 4), or chains of towers that only leaps cross"""
+    100 x 100 course (3 and 4), chains of towers that only leaps cross; mixed: crowded or platforms, each as often"""
     boxes: RandomBoxes = field(default_factory=RandomBoxes)
     slice_size: tuple[int, int] = (16, 16)
     """cells"""
@@ -94,6 +94,8 @@ class SynthesisSettings:
 def make_crossing(settings: SynthesisSettings, rng: np.random.Generator) -> tuple[Terrain, TerrainPath]:
     """A terrain (paper, A.2) and a path over it (paper, B): from landing to landing of platforms, else between random ends near
     edges."""
+    if settings.ground == "mixed":
+        return make_crossing(replace(settings, ground="platforms" if rng.random() < 0.5 else "crowded"), rng)
     if settings.ground == "platforms":
         chain = platform_chain(REACHABLE, rng)
         return chain.terrain, plan_path(chain.terrain, chain.start, chain.goal, rng, settings.plan)

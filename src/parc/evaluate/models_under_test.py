@@ -15,8 +15,7 @@ from parc.evaluate.paper_results import KINEMATIC_ONLY, NO_CORRECTION
 from parc.generate.model.motion_generator import KIND as GENERATOR_KIND
 from parc.generate.training.generator_training import GENERATOR_FILE
 from parc.loop.admit_clips import DATASET
-from parc.loop.ledger import Ledger, StageEntry
-from parc.loop.run_iterations import RUN
+from parc.loop.ledger import RUN, Ledger, StageEntry
 from parc.loop.run_progress import read_run
 from parc.models import HUMANOID, has_shipped_generator, shipped_generator, shipped_tracker
 from parc.run.checkpoint import read_description
@@ -91,7 +90,7 @@ def _of_run(run: Path, prefix: str) -> list[Contender]:
         done = {name for name in ("generator", "tracker", "dataset") if _is_done(stages.get(f"iteration-{i:02d}/{name}"))}
         if "generator" not in done:
             break
-        if not corrected and i == 1:
+        if (not corrected and i == 1) or not (place / "generator" / GENERATOR_FILE).is_file():  # left behind by a pack
             continue
         label = f"{prefix}iteration {i}" if corrected else f"{prefix}{uncorrected}" + ("" if i == 2 else f", iteration {i}")
         found.append(

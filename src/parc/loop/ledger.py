@@ -14,13 +14,19 @@ is deleted. An output's hash is an input of the stages that read it, so a change
 where a stage gives the same result as before. An output that is no longer what the stage made ends the run with a sentence: what
 would be made from it is made from damage.
 
-The file is replaced whole at every change; a kill leaves the old one or the new one.
+A training by the clock notes the seconds it was begun with ("budget"): it keeps them, however its run's time is divided later.
+In a run that came out of a pack (`parc.loop.pack.pack_run`) outputs that nothing reads any more are away, and weights may be
+rounded; both are still known by the hash of what the stage made.
+
+The file is replaced whole at every change; a kill leaves the old one or the new one. Stages may be done beside each other in
+threads of one process.
 """
 
 import contextlib
 import itertools
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -54,6 +60,10 @@ class FileMark:
     sha256: str
     bytes: int
     mtime_ns: int
+    rounded: str = ""
+    """hash of the file that stands for it, the same weights in float16 (`parc.loop.pack.pack_run`); empty: the file itself"""
+    is_away: bool = False
+    """it was left out of a pack, because nothing that is still to be done reads it"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class StageEntry:
     """by path below the run's folder"""
     result: dict[str, Any] = field(default_factory=dict)
     """numbers for the report"""
+    budget: float | None = None
+    """s of training that it was begun with; None: what its settings say"""
 
     @property
     def is_done(self) -> bool:
@@ -90,6 +102,8 @@ class Stage:
     """does it in a folder, going on with what lies there; returns numbers for the report"""
     outputs: Callable[[Path], list[Path]]
     """files that later stages read"""
+    budget: float | None = None
+    """s of training, where the run's time is divided over its stages (`parc.loop.budget.stage_clock`)"""
 
 
 class Ledger:
@@ -99,6 +113,7 @@ class Ledger:
         self.folder, self.over_again = Path(folder), over_again
         self.stages: dict[str, StageEntry] = {}
         self._old: Path | None = None
+        self._writing = threading.Lock()
         self._whole: dict[str, tuple[int, int]] = {}
         """outputs that were read and are what was written, with size and time"""
         self._begun = {file: read_bytes(file) for name in (LEDGER, RUN) if (file := self.folder / name).is_file()}
@@ -111,9 +126,10 @@ class Ledger:
         entry = self.stages.get(stage.name)
         if entry is None or not entry.is_done or entry.inputs != stage.inputs:
             return False
-        if not all((self.folder / file).is_file() for file in entry.outputs):
+        there = {name: mark for name, mark in entry.outputs.items() if (self.folder / name).is_file()}
+        if not all(name in there or mark.is_away for name, mark in entry.outputs.items()):
             return False
-        for name, mark in entry.outputs.items():
+        for name, mark in there.items():
             if not self._is_whole(name, mark):
                 raise LoopError(
                     f"{self.folder / name} is no longer what {stage.name} made: it was changed or is damaged; put it back, or "
@@ -126,7 +142,7 @@ class Ledger:
         status = (self.folder / name).stat()
         seen = (status.st_size, status.st_mtime_ns)
         if self._whole.get(name) != seen:
-            if status.st_size != mark.bytes or hash_file(self.folder / name) != mark.sha256:
+            if status.st_size != mark.bytes or not _is_of(mark, hash_file(self.folder / name)):
                 return False
             self._whole[name] = seen
         return True
@@ -161,11 +177,11 @@ class Ledger:
         elif entry is not None:
             spent = entry.spent + time_spent(folder, entry.began)
         began = time.time()
-        self._write(stage.name, StageEntry(stage.inputs, began, spent))
+        self._write(stage.name, StageEntry(stage.inputs, began, spent, budget=stage.budget))
         folder.mkdir(parents=True, exist_ok=True)
         result = tidy(stage.work(folder))
-        outputs = {file.relative_to(self.folder).as_posix(): _mark(file) for file in stage.outputs(folder)}
-        done = StageEntry(stage.inputs, began, spent, spent + time.time() - began, outputs, result)
+        outputs = {file.relative_to(self.folder).as_posix(): mark_of(file) for file in stage.outputs(folder)}
+        done = StageEntry(stage.inputs, began, spent, spent + time.time() - began, outputs, result, stage.budget)
         self._write(stage.name, done)
         return done
 
@@ -176,31 +192,42 @@ class Ledger:
             for name, mark in entry.outputs.items():
                 file = self.folder / name
                 if not file.is_file():
-                    found.append(f"{name} is missing")
-                elif hash_file(file) != mark.sha256:
+                    found += [] if mark.is_away else [f"{name} is missing"]
+                elif not _is_of(mark, hash_file(file)):
                     found.append(f"{name} is no longer what was written: it was changed or is damaged")
         return found
 
     def hash_of(self, file: Path) -> str:
         """Of an output, as recorded, unless the file was touched since; of any other file by reading it."""
+        known = self.mark(file)
         if not file.is_file():
-            return NOTHING
-        name = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else ""
-        known = next((e.outputs[name] for e in self.stages.values() if name in e.outputs), None)
+            return known.sha256 if known is not None and known.is_away else NOTHING
         status = file.stat()
         if known is not None and (known.bytes, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
             return known.sha256
-        return hash_file(file)
+        found = hash_file(file)
+        return known.sha256 if known is not None and _is_of(known, found) else found
+
+    def mark(self, file: Path) -> FileMark | None:
+        """Of an output; None for any other file."""
+        name = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else ""
+        return next((entry.outputs[name] for entry in self.stages.values() if name in entry.outputs), None)
 
     def hash_of_dataset(self, folder: Path) -> str:
         """Index and shards; equal clips in equal order have equal hashes."""
         return hash_text("\n".join(self.hash_of(file) for file in dataset_files(folder)))
 
     def _write(self, name: str, entry: StageEntry) -> None:
-        stages = self.stages | {name: entry}
-        values = {"schema": SCHEMA, "stages": {key: asdict(value) for key, value in stages.items()}}
-        write_bytes_atomically(self.folder / LEDGER, json.dumps(values, indent=1).encode())
-        self.stages = stages
+        with self._writing:
+            stages = self.stages | {name: entry}
+            write_bytes_atomically(self.folder / LEDGER, ledger_bytes(stages))
+            self.stages = stages
+
+
+def ledger_bytes(stages: Mapping[str, StageEntry]) -> bytes:
+    """What the file holds."""
+    values = {"schema": SCHEMA, "stages": {key: asdict(value) for key, value in stages.items()}}
+    return json.dumps(values, indent=1).encode()
 
 
 def dataset_files(folder: Path) -> list[Path]:
@@ -275,9 +302,14 @@ def working_process(folder: Path) -> str | None:
     return lock_holder(folder / LOCK)
 
 
-def _mark(file: Path) -> FileMark:
+def mark_of(file: Path) -> FileMark:
+    """A file as it is."""
     status = file.stat()
     return FileMark(hash_file(file), status.st_size, status.st_mtime_ns)
+
+
+def _is_of(mark: FileMark, found: str) -> bool:
+    return found in {mark.sha256, mark.rounded}
 
 
 def time_spent(folder: Path, began: float) -> float:
@@ -292,7 +324,7 @@ def _read(file: Path) -> dict[str, StageEntry]:
         if values["schema"] != SCHEMA:
             raise LoopError(f"{file} has schema {values['schema']!r}, this program reads {SCHEMA}")
         for name in values["stages"]:
-            _check_place(name)
+            check_place(name)
         return {name: _entry(entry) for name, entry in values["stages"].items()}
     except (FormatError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoopError(f"{file} is damaged ({error!r}); move it away, and add --over-again to do all stages over") from None
@@ -301,11 +333,11 @@ def _read(file: Path) -> dict[str, StageEntry]:
 def _entry(values: Any) -> StageEntry:
     entry = from_json(StageEntry, values, FormatError)
     for name in entry.outputs:
-        _check_place(name)
+        check_place(name)
     return entry
 
 
-def _check_place(name: str) -> None:
+def check_place(name: str) -> None:
     """Of a stage or an output: a path below the run's folder that a system takes."""
     parts = Path(name).parts
     is_long = len(name.encode(errors="replace")) > 1000 or any(len(part.encode(errors="replace")) > 255 for part in parts)

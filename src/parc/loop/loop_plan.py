@@ -27,7 +27,7 @@ from parc.generate.training.flat_adamw import AdamSettings
 from parc.generate.training.generator_training import TrainSettings
 from parc.generate.training.training_step import StepSettings
 from parc.loop.admission_rules import GuardSettings
-from parc.loop.closed_loop import ClosedLoop
+from parc.loop.leaf_stages import ClosedLoop, Measurement
 from parc.path.path_endpoints import EndpointSettings
 from parc.path.path_planning import PlanSettings
 from parc.quality.limit_profiles import AdmissionLimits, RecordingLimits
@@ -176,6 +176,9 @@ class LoopSettings:
     """of the starting set, recorded in simulation; None: D_0 is the starting set"""
     closed_loop: ClosedLoop | None = None
     """after each iteration's tracker: the same trained to cross terrain without rehearsal. Nothing else of the run uses it"""
+    evaluation: Measurement | None = None
+    """of each iteration's models on the development set; None: none. Nothing else of the run uses it, but the division of
+    `minutes`"""
     physics_correction: bool = True
     """False: generated clips join the data set, and nothing is tracked but the variations of the starting set"""
     kinematic_correction: bool = True
@@ -187,9 +190,11 @@ class LoopSettings:
     shipped_motions: bool = False
     """start from the motions in the box, but not from its models, where no others are given"""
     scale: float | None = None
-    """share of the preset's work that was asked for (`parc.loop.time_budget`)"""
+    """share of the preset's work that was asked for (`parc.loop.budget.time_budget`)"""
     minutes: float | None = None
-    """about how long an iteration was asked to take (`parc.loop.time_budget`)"""
+    """about how long the run was asked to take, all iterations together (`parc.loop.budget.time_budget`)"""
+    stretch: float | None = None
+    """share of the preset's training times that fits into the minutes"""
     options: dict[str, Any] = field(default_factory=dict)
     """settings of stages that were asked for, by place (`parc.loop.stage_options`)"""
     torch_threads: int = 0
@@ -311,7 +316,9 @@ def quick() -> LoopSettings:
 
 
 def gpu() -> LoopSettings:
-    """One GPU, about half an hour an iteration, by the recipe of the models in the box (LOG.md, fifth and sixth day)."""
+    """One GPU, about half an hour an iteration, from untrained networks: boxes, then crowded boxes and platforms, then slices of
+    the course, by the recipe of the models in the box (LOG.md, fifth and sixth day).
+    """
     synthesis = SynthesisSettings(
         terrains_per_unit=64, candidates=16, rollout=RolloutSettings(choices=4), optimise=OptimiseSettings(iterations=400)
     )
@@ -319,18 +326,25 @@ def gpu() -> LoopSettings:
     base = TrackerSettings()
     careful = replace(base.ppo, actor_rate=5e-5, rate_range=(1e-5, 1e-4), target_kl=0.02, stop_kl=0.1)
     plan = IterationPlan(
-        generator=TrainSettings(seconds=360, step=step, balance=0.8),
+        generator=TrainSettings(seconds=480, step=step, balance=0.8),
         synthesis=SynthesisPlan(800, 60, synthesis),
-        tracker=TrackerPlan(base, TrainingPlan(seconds=1080, milestone_seconds=300), least_followed=0.35, continued=careful),
+        tracker=TrackerPlan(base, TrainingPlan(seconds=960, milestone_seconds=300), least_followed=0.35, continued=careful),
         record=RecordSettings(clips_per_unit=256),
         guard=_RECORDED,
-        expected=Expected(380, 110, 1110, 40, 25),
+        expected=Expected(500, 110, 990, 40, 25),
     )
-    crowd, park = (
+    mixed, park = (
         replace(plan, synthesis=replace(plan.synthesis, settings=replace(synthesis, ground=ground)))
-        for ground in ("crowded", "course")
+        for ground in ("mixed", "course")
     )
-    return LoopSettings("gpu", (plan, crowd, park), 4, shipped=True)
+    # a generator that begins with nothing trains longer
+    first = replace(plan, generator=replace(plan.generator, seconds=720), expected=replace(plan.expected, generator=740))
+    settings = LoopSettings("gpu", (first, mixed, park), 4, shipped_motions=True)
+    varied = settings.with_variations(2).variations
+    assert varied is not None
+    few = replace(varied.tracker.training, seconds=720.0)
+    expected = replace(varied.expected, variation=60.0, tracker=750.0)
+    return replace(settings, variations=replace(varied, tracker=replace(varied.tracker, training=few), expected=expected))
 
 
 PAPER = "paper"

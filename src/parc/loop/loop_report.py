@@ -4,6 +4,7 @@
  "stages": [{"stage": "iteration-01/tracker", "seconds": 131.9, "result": {..}, "inputs": {..}, "outputs": {file: hash}}],
  "iterations": [{"iteration": 1, "clips": 24, "joined": [..], "refused": {clip: [reasons]}, "warning": null,
                  "diversity": {"start", "new", "all"}, "metrics": {"generated": {..}, "corrected": {..}, "recorded": {..}},
+                 "evaluation": {"fwd": 1.2, ..} (`parc.loop.iteration_numbers`) or null,
                  "lineage": [{"clip", "parent", "generator", "tracker", "seconds", "losses": {..}}]}]}
 """
 
@@ -31,7 +32,12 @@ def gather_report(folder: Path | str) -> dict[str, Any]:
         if entry is None or not entry.is_done:
             break
         admission = read_admission(folder / f"iteration-{i:02d}" / "dataset")
-        iterations.append({"iteration": i, **admission, "lineage": _lineage(folder, i, admission["joined"])})
+        iterations.append({"iteration": i, **admission})
+    newest = None if not iterations else newest_dataset(folder, len(iterations))
+    for iteration in iterations:
+        measured = ledger.stages.get(f"iteration-{iteration['iteration']:02d}/evaluation")
+        iteration["lineage"] = [] if newest is None else _lineage(newest, iteration["joined"])
+        iteration["evaluation"] = measured.result if measured is not None and measured.is_done else None
     made = "recording" if settings["physics_correction"] else "synthesis"
     counts = [ledger.stages[f"iteration-{it['iteration']:02d}/{made}"].result for it in iterations]
     last = iterations[-1] if iterations else {"clips": 0, "minutes": 0.0}
@@ -66,9 +72,13 @@ def write_report_json(folder: Path | str, report: dict[str, Any]) -> Path:
     return file
 
 
-def _lineage(folder: Path, i: int, names: list[str]) -> list[dict[str, Any]]:
+def newest_dataset(folder: Path, iterations: int) -> Dataset:
+    """D of the last of the finished iterations, which holds the clips of all of them."""
+    return Dataset.open(folder / f"iteration-{iterations:02d}" / "dataset" / DATASET)
+
+
+def _lineage(dataset: Dataset, names: list[str]) -> list[dict[str, Any]]:
     """Where the clips that joined came from: the generated clip, the models that made both."""
-    dataset = Dataset.open(folder / f"iteration-{i:02d}" / "dataset" / DATASET)
     entries = {entry.name: entry for entry in dataset.entries}
     rows = []
     for name in names:

@@ -10,17 +10,24 @@ loop ends, nothing goes on working behind its back.
 """
 
 import contextlib
+import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
 from parc.errors import SettingsError
 from parc.run.work_items import Workers, WorkersState, check_cluster, workers_at
+
+CACHE = "cache"
+"""folder of a run for generated code"""
+_ENOUGH_CORES = 4
+"""fewer would make both slower"""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,9 @@ class Machines:
     """Ray cluster for synthesis and recording: local, auto (the one this machine belongs to) or HOST:PORT; None: this process"""
     processes: int = 1
     """that train together on this machine, one for each GPU"""
+    beside: bool | None = None
+    """do closed-loop training and evaluations beside the other stages, in processes of their own, and let the CPU's cores record
+    meanwhile; None: where there is a GPU and at least four cores"""
     launch: str | None = None
     """command that starts a training on several machines, instead of torchrun on this one, e.g. 'srun torchrun --nnodes 4 ..'"""
 
@@ -44,6 +54,14 @@ class Machines:
     def workers(self, device: str, on_state: Callable[[WorkersState], None] | None = None) -> AbstractContextManager[Workers]:
         return workers_at(self.cluster, device, on_state)
 
+    def works_beside(self, device: str) -> bool:
+        """Whether stages that nothing waits for are done beside the others."""
+        return torch.device(device).type == "cuda" and _cores() >= _ENOUGH_CORES if self.beside is None else self.beside
+
+    def processes_beside(self, device: str) -> int:
+        """That share what one core does at a time in such a stage."""
+        return max(1, _cores() // 2) if self.works_beside(device) else 1
+
     def launcher(self) -> list[str] | None:
         """What stands before `-m MODULE FILE` to start a training in several processes; None: train in this one."""
         if self.launch is not None:
@@ -52,6 +70,17 @@ class Machines:
             return None
         single = ["--standalone", "--nproc-per-node", str(self.processes)]
         return [sys.executable, "-m", "torch.distributed.run", *single]
+
+
+def code_cache(folder: Path) -> None:
+    """Keep code that is generated for a GPU in a folder, where the environment names no other: a run takes it along."""
+    for name, part in (("WARP_CACHE_PATH", "warp"), ("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
+        os.environ.setdefault(name, str(folder / part))
+
+
+def _cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_command(launch: str) -> None:

@@ -8,15 +8,18 @@ from parc.loop.loop_plan import IterationPlan, LoopSettings, SynthesisPlan, Trac
 from parc.record.record_clips import RecordSettings
 from parc.track.learn.training_plan import TrainingPlan
 
-STAGES = ("generator", "synthesis", "tracker", "reflex", "recording", "dataset")
+STAGES = ("generator", "synthesis", "tracker", "reflex", "recording", "dataset", "evaluation")
 START_STAGES = ("variation", "tracker", "recording", "dataset")
 """of iteration 0, which makes D_0 out of the starting set"""
 
 
-def stages_of(iterations: int, physics_correction: bool, variations: bool, closed_loop: bool) -> list[tuple[int, str]]:
+def stages_of(
+    iterations: int, physics_correction: bool, variations: bool, closed_loop: bool, evaluation: bool
+) -> list[tuple[int, str]]:
     """Iteration and name of every stage of a run, in order; those of the starting set's variations are of iteration 0."""
     missing = () if physics_correction else ("tracker", "reflex", "recording")
-    each = [stage for stage in STAGES if stage not in missing and (closed_loop or stage != "reflex")]
+    wanted = {"reflex": closed_loop, "evaluation": evaluation}
+    each = [stage for stage in STAGES if stage not in missing and wanted.get(stage, True)]
     first = [(0, stage) for stage in START_STAGES] if variations else []
     return first + [(i, stage) for i in range(1, iterations + 1) for stage in each]
 
@@ -24,18 +27,54 @@ def stages_of(iterations: int, physics_correction: bool, variations: bool, close
 def outline(settings: LoopSettings, sources: RunSources) -> dict[str, Any]:
     """Settings and sources as `prepare` gives them: {"start": sentence, "stages": [{"stage", "does", "seconds"}], "seconds"}."""
     rows = []
-    closed, varied = settings.closed_loop, settings.variations is not None
-    for i, stage in stages_of(settings.iterations, settings.physics_correction, varied, closed is not None):
-        if stage == "reflex" and closed is not None:
-            does = f"{_budget(closed.plan)} with the generator in the loop"
-            rows.append({"stage": f"iteration-{i:02d}/{stage}", "does": does, "seconds": closed.expected})
-            continue
-        plan = settings.plan(i) if i else settings.variations
-        assert plan is not None
-        told = _does(plan) if isinstance(plan, IterationPlan) else _does_first(plan)
-        seconds = float(getattr(plan.expected, stage))
-        rows.append({"stage": f"iteration-{i:02d}/{stage}", "does": told[stage], "seconds": seconds})
-    return {"start": _start(settings, sources), "stages": rows, "seconds": sum(row["seconds"] for row in rows)}
+    for i, stage in all_stages(settings):
+        if stage == "reflex" and settings.closed_loop is not None:
+            does = f"{_budget(settings.closed_loop.plan)} with the generator in the loop"
+        elif stage == "evaluation":
+            does = "the iteration's models on the development set"
+        else:
+            plan = settings.plan(i) if i else settings.variations
+            assert plan is not None
+            does = (_does(plan) if isinstance(plan, IterationPlan) else _does_first(plan))[stage]
+        rows.append({"stage": f"iteration-{i:02d}/{stage}", "does": does, "seconds": expected_of(settings, i, stage)})
+    return {"start": _start(settings, sources), "stages": rows, "seconds": expected_seconds(settings)}
+
+
+def all_stages(settings: LoopSettings) -> list[tuple[int, str]]:
+    """Iteration and name of every stage of a run with these settings."""
+    varied, closed, measured = (part is not None for part in (settings.variations, settings.closed_loop, settings.evaluation))
+    return stages_of(settings.iterations, settings.physics_correction, varied, closed, measured)
+
+
+def expected_of(settings: LoopSettings, i: int, stage: str) -> float:
+    """s that a stage takes on the machine the preset is meant for."""
+    leaf = {"reflex": settings.closed_loop, "evaluation": settings.evaluation}.get(stage)
+    if leaf is not None:
+        return float(leaf.expected)
+    plan = settings.plan(i) if i else settings.variations
+    return float(getattr(plan.expected, stage, 0.0)) if plan is not None else 0.0
+
+
+def training_of(settings: LoopSettings, i: int, stage: str) -> float:
+    """s of training in a stage; 0 where it trains nothing, or counts steps."""
+    if stage == "generator" and i:
+        training = settings.plan(i).generator
+        return training.seconds if training.steps is None else 0.0
+    plan = settings.closed_loop.plan if stage == "reflex" and settings.closed_loop is not None else None
+    if stage == "tracker" and (i or settings.variations is not None):
+        plan = (settings.plan(i) if i else settings.variations).tracker.training  # type: ignore[union-attr]
+    return plan.seconds if plan is not None and not plan.iterations else 0.0
+
+
+def expected_seconds(settings: LoopSettings) -> float:
+    """s of a run. Closed-loop training counts as long as it trains, and of evaluations the last: the others are done beside."""
+    total = 0.0
+    for i, stage in all_stages(settings):
+        if stage == "reflex":
+            total += training_of(settings, i, stage) or expected_of(settings, i, stage)
+        elif stage != "evaluation" or i == settings.iterations:
+            total += expected_of(settings, i, stage)
+    return total
 
 
 def _start(settings: LoopSettings, sources: RunSources) -> str:
@@ -78,6 +117,7 @@ def _recording(record: RecordSettings) -> str:
 def _synthesis(plan: SynthesisPlan) -> str:
     made = plan.settings
     kinds = {"boxes": "random boxes", "crowded": "crowded boxes", "course": "slices of the course", "platforms": "platforms"}
+    kinds["mixed"] = "crowded boxes and platforms"
     choice = f", best of {made.rollout.choices} a window" if made.rollout.choices > 1 else ""
     correction = "no correction" if made.optimise is None else f"{made.optimise.iterations} iterations of correction"
     repair = ", foot repair" if made.rollout.lock_feet else ""

@@ -13,9 +13,9 @@ from typing import Any
 from parc.correct.synthesise_clips import unit_notes
 from parc.errors import FormatError
 from parc.generate.training.generator_training import METRICS_FILE
-from parc.loop.ledger import Ledger, LoopError, StageEntry, time_spent, working_process
-from parc.loop.run_iterations import RUN, WORKERS
+from parc.loop.ledger import RUN, Ledger, LoopError, StageEntry, time_spent, working_process
 from parc.loop.run_outline import stages_of
+from parc.loop.run_stages import WORKERS
 from parc.run.file_reading import read_json, reading
 from parc.run.metrics_log import read_metrics
 from parc.track.learn.tracker_training import METRICS
@@ -87,8 +87,8 @@ def _read_progress(folder: Path) -> Progress:
     stages = Ledger(folder).stages
     process = working_process(folder)
     alive = process is not None
-    closed, varied = bool(settings.get("closed_loop")), bool(settings.get("variations"))
-    wanted = stages_of(settings["iterations"], settings["physics_correction"], varied, closed)
+    varied, closed, measured = (bool(settings.get(part)) for part in ("variations", "closed_loop", "evaluation"))
+    wanted = stages_of(settings["iterations"], settings["physics_correction"], varied, closed, measured)
     undone = [(i, stage) for i, stage in wanted if not _is_done(stages, i, stage)]
     spent = sum(_spent(entry, folder / name, alive) for name, entry in stages.items())
     joined = sum(e.result.get("joined", 0) for name, e in stages.items() if name.endswith("/dataset") and e.is_done)
@@ -99,7 +99,7 @@ def _read_progress(folder: Path) -> Progress:
         entry = stages.get(_key(i, stage))
         expected = _usual_seconds(stages, settings, i, stage)
         if k == 0 and entry is not None:
-            share = min(_share(folder / _key(i, stage), _plan(settings, i), stage), 1.0)
+            share = min(_share(folder / _key(i, stage), _plan(settings, i), stage, entry.budget), 1.0)
             used = _spent(entry, folder / _key(i, stage), alive)
             left += used * (1 - share) / share if share > _LEAST_SHARE else max(expected - used, 0.0)
         else:
@@ -125,8 +125,10 @@ def _plan(settings: dict[str, Any], i: int) -> dict[str, Any]:
     """Of an iteration, with what is the same in all; of iteration 0 how the starting set is varied."""
     if i == 0:
         return settings["variations"]
-    plan, closed = settings["plans"][min(i, len(settings["plans"])) - 1], settings.get("closed_loop")
-    return plan if not closed else plan | {"reflex": closed, "expected": plan["expected"] | {"reflex": closed["expected"]}}
+    plan = settings["plans"][min(i, len(settings["plans"])) - 1]
+    leaves = {"reflex": settings.get("closed_loop"), "evaluation": settings.get("evaluation")}
+    known = {stage: leaf for stage, leaf in leaves.items() if leaf is not None}
+    return plan | known | {"expected": plan["expected"] | {stage: leaf["expected"] for stage, leaf in known.items()}}
 
 
 def _is_done(stages: dict[str, StageEntry], i: int, stage: str) -> bool:
@@ -150,17 +152,17 @@ def _spent(entry: StageEntry, folder: Path, alive: bool) -> float:
     return entry.spent + (time.time() - entry.began if alive else time_spent(folder, entry.began))
 
 
-def _share(folder: Path, plan: dict[str, Any], stage: str) -> float:
-    """Of a stage's budget that is used up."""
+def _share(folder: Path, plan: dict[str, Any], stage: str, seconds: float | None) -> float:
+    """Of a stage's budget that is used up; `seconds`: the budget that it was begun with, if it is not its plan's."""
     if stage == "generator":
         rows, budget = _rows(folder / METRICS_FILE), plan["generator"]
-        return _ratio(rows, "step", budget["steps"]) if budget["steps"] else _ratio(rows, "seconds", budget["seconds"])
+        return _ratio(rows, "step", budget["steps"]) if budget["steps"] else _ratio(rows, "seconds", seconds or budget["seconds"])
     if stage in ("tracker", "reflex"):
         budget = plan["tracker"]["training"] if stage == "tracker" else plan["reflex"]["plan"]
         rows = [r for r in _rows(folder / METRICS) if r.get("event") == "train"]
         if budget["iterations"]:
             return _ratio(rows, "iteration", budget["iterations"])
-        return _ratio(rows, "seconds", budget["seconds"])
+        return _ratio(rows, "seconds", seconds or budget["seconds"])
     if stage == "synthesis":
         clips = sum(len(unit.clips) for unit in unit_notes(folder).notes().values())
         return clips / max(plan["synthesis"]["clips"], 1)

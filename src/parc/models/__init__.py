@@ -95,6 +95,12 @@ def described(file: Path) -> dict:
     return {"bytes": file.stat().st_size, "sha256": hash_file(file)}
 
 
+def hashes_of(folder: Path) -> dict[str, dict]:
+    """What hashes.json says of a folder like this one: every model and the motions, also those of other characters below it."""
+    files = [*folder.rglob("*.safetensors"), *folder.rglob("motions/index.json")]
+    return {file.relative_to(folder).as_posix(): described(file) for file in sorted(files)}
+
+
 @cache
 def check_published(file: Path, changed: int) -> None:
     """Refuse a file in the box that is not the published one; `changed`: when it was last, so that it is looked at again."""

@@ -19,20 +19,29 @@ from parc.track.learn.training_plan import TrainingPlan
 
 _SHARE = 0.45
 """of the tracker's training time that closed-loop training takes, where a preset counts seconds: 8 min beside 18"""
-_AROUND = 90.0
+_AROUND = 60.0
 """s for kernels, the first terrains and milestones"""
+_MILESTONE = 80.0
+"""s between milestones, at most"""
 _DRAWERS = 8
 """processes that draw terrains, where a preset counts seconds"""
 
 
 @dataclass(frozen=True)
 class ClosedLoopTraining:
-    """What `parc.loop.closed_loop.ClosedLoop` asks for."""
+    """What `parc.loop.leaf_stages.ClosedLoop` asks for."""
 
     plan: TrainingPlan = field(default_factory=TrainingPlan)
     settings: ReflexTrainingSettings = field(default_factory=ReflexTrainingSettings)
     expected: float = 0.0
     """s"""
+
+    def lasting(self, seconds: float) -> "ClosedLoopTraining":
+        """The same with another training time."""
+        if self.plan.iterations:
+            return self
+        plan = replace(self.plan, seconds=seconds, milestone_seconds=min(_MILESTONE, seconds / 4))
+        return replace(self, plan=plan, expected=seconds + _AROUND)
 
     def train(
         self, out: Path, generator: Path, tracker: Path, clips: list[Clip], seed: int, character: Character, device: str
@@ -65,9 +74,7 @@ def closed_loop_of(loop: LoopSettings) -> ClosedLoopTraining:
         return ClosedLoopTraining(plan, few, 300.0)
     usual = ReflexTrainingSettings()
     settings = replace(usual, bank=replace(usual.bank, drawers=_DRAWERS))
-    seconds = _SHARE * training.seconds
-    plan = replace(TrainingPlan(), seconds=seconds, milestone_seconds=min(80.0, seconds / 4))
-    return ClosedLoopTraining(plan, settings, seconds + _AROUND)
+    return ClosedLoopTraining(TrainingPlan(), settings).lasting(_SHARE * training.seconds)
 
 
 def _tiny(training: TrainingPlan) -> ClosedLoopTraining:

@@ -9,10 +9,10 @@ from parc.character.character import Character
 from parc.dataset.clip import Clip
 from parc.dataset.dataset_store import Dataset
 from parc.generate.training.generator_training import METRICS_FILE
-from parc.loop.admit_clips import DATASET
-from parc.loop.loop_report import REPORT_HTML, gather_report, write_report_json
+from parc.loop.loop_report import REPORT_HTML, gather_report, newest_dataset, write_report_json
 from parc.quality.measure_table import MEASURES
 from parc.render.film_strips import filmstrip
+from parc.report.iterations_figure import iteration_charts, minutes_by_stage
 from parc.report.loop_verdict import courses, verdict
 from parc.report.report_page import Report
 from parc.report.svg_chart import line_chart
@@ -46,9 +46,13 @@ def write_loop_report(folder: Path | str, character: Character, clips_shown: int
             "seconds of work": sum(s["seconds"] for s in numbers["stages"]),
         }
     )
+    _add_measured(page, numbers)
     _add_stages(page, numbers)
     for iteration in numbers["iterations"]:
-        _add_iteration(page, folder, iteration, character, clips_shown, shown)
+        _add_iteration(page, folder, iteration)
+        names = [name for name in iteration["joined"] if name != shown]
+        _add_clips(page, newest_dataset(folder, len(numbers["iterations"])), names, character, clips_shown)
+        _add_lineage(page, iteration)
     page.add_details("hashes: what each stage and each clip was made from", _hashes(numbers))
     page.add_details("everything as JSON (report.json)", numbers)
     file = folder / REPORT_HTML
@@ -63,8 +67,17 @@ def _subtitle(numbers: dict[str, Any]) -> str:
     return f"{count} iteration{'' if count == 1 else 's'} finished, seed {numbers['seed']}{ablation}"
 
 
+def _add_measured(page: Report, numbers: dict[str, Any]) -> None:
+    charts = iteration_charts(numbers)
+    if charts:
+        page.add_section("On the development set", "The paper's numbers are of other terrains, after about a month of an A6000.")
+        page.add_chart(*charts)
+
+
 def _add_stages(page: Report, numbers: dict[str, Any]) -> None:
     page.add_section("Stages")
+    if numbers["stages"]:
+        page.add_table(*minutes_by_stage(numbers), "minutes of work; stages beside others count in full")
     rows = []
     for stage in numbers["stages"]:
         result = ", ".join(f"{k} {_short(v)}" for k, v in stage["result"].items() if isinstance(v, int | float))
@@ -76,8 +89,7 @@ def _add_newest(page: Report, folder: Path, numbers: dict[str, Any], character: 
     """A replay of the longest clip that joined last; its name."""
     for iteration in reversed(numbers["iterations"]):
         if iteration["joined"]:
-            place = folder / f"iteration-{iteration['iteration']:02d}"
-            (clip,) = _longest(place, iteration["joined"], 1)
+            (clip,) = _longest(newest_dataset(folder, len(numbers["iterations"])), iteration["joined"], 1)
             text = f"recorded in iteration {iteration['iteration']}: {clip.name}; drag to turn, wheel to zoom"
             page.add_replay(clip, character, text)
             return clip.name
@@ -100,9 +112,7 @@ def _hashes(numbers: dict[str, Any]) -> dict[str, Any]:
     return {"stages": stages, "clips": {row["clip"]: {"generator": row["generator"], "tracker": row["tracker"]} for row in rows}}
 
 
-def _add_iteration(
-    page: Report, folder: Path, numbers: dict[str, Any], character: Character, clips_shown: int, shown: str
-) -> None:
+def _add_iteration(page: Report, folder: Path, numbers: dict[str, Any]) -> None:
     i = numbers["iteration"]
     place = folder / f"iteration-{i:02d}"
     page.add_section(f"Iteration {i}", _summary(numbers))
@@ -116,7 +126,10 @@ def _add_iteration(
     charts = [chart for chart in (_generator_chart(place), _tracker_chart(place)) if chart]
     if charts:
         page.add_chart(*charts)
-    _add_clips(page, place, [name for name in numbers["joined"] if name != shown], character, clips_shown)
+
+
+def _add_lineage(page: Report, numbers: dict[str, Any]) -> None:
+    """Where clips came from, and why others did not join."""
     lineage = [
         [row["clip"], row["parent"], round(row["seconds"], 2), _cell(row["losses"].get("tracking_error"))]
         for row in numbers["lineage"][:_ROWS]
@@ -129,15 +142,14 @@ def _add_iteration(
         page.add_table(refused, ["clip", "why it did not join"], _caption("refused", len(numbers["refused"])))
 
 
-def _add_clips(page: Report, place: Path, names: list[str], character: Character, count: int) -> None:
-    for clip in _longest(place, names, count):
+def _add_clips(page: Report, dataset: Dataset, names: list[str], character: Character, count: int) -> None:
+    for clip in _longest(dataset, names, count):
         page.add_image(filmstrip(clip, character, columns=6, rows=1), clip.name)
         page.add_replay(clip, character, f"{clip.name}: drag to turn, wheel to zoom")
 
 
-def _longest(place: Path, names: list[str], count: int) -> list[Clip]:
+def _longest(dataset: Dataset, names: list[str], count: int) -> list[Clip]:
     """Of the clips of an iteration that joined."""
-    dataset = Dataset.open(place / "dataset" / DATASET)
     return sorted((dataset[name] for name in names), key=lambda clip: -len(clip.motion))[:count]
 
 

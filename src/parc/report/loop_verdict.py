@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+from parc.loop.iteration_numbers import NUMBERS
 from parc.quality.measure_table import MEASURES
 
 _SLIGHT = 0.02
@@ -39,6 +40,7 @@ FOLLOWED = (
     _measured("penetration, recorded motions", "recorded.pen_mm"),
     _measured("foot skate, recorded motions", "recorded.foot_skate"),
     Followed("clips that joined", "", "dataset", "joined", True),
+    *(Followed(f"{n.says} (development set)", n.unit, "evaluation", key, n.larger_is_better) for key, n in NUMBERS.items()),
 )
 
 

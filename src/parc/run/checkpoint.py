@@ -28,9 +28,14 @@ def save_checkpoint(path: Path | str, tensors: dict[str, Tensor], meta: dict[str
     """Tensors may be on any device and may share memory; each is copied to the CPU."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomically(path, checkpoint_bytes(tensors, meta))
+
+
+def checkpoint_bytes(tensors: dict[str, Tensor], meta: dict[str, Any]) -> bytes:
+    """What the file of a checkpoint holds."""
     on_cpu = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
     described = meta | {_HASH: content_hash(on_cpu, meta)}
-    write_bytes_atomically(path, save(on_cpu, metadata={_KEY: json.dumps(described)}))
+    return save(on_cpu, metadata={_KEY: json.dumps(described)})
 
 
 def load_checkpoint(path: Path | str, device: str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""A run as one small file, for another machine."""
