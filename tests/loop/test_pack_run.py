@@ -55,7 +55,7 @@ def test_a_run_goes_on_elsewhere_to_the_same_bytes(
     shutil.rmtree(here)
     assert not verify(there).faults
     before = began(there)
-    run_loop(there, TWO, after_iteration=lambda i: write_loop_report(there, humanoid()))
+    run_loop(there, TWO, humanoid(), after_iteration=lambda i: write_loop_report(there, humanoid()))
     assert {name for name, when in began(there).items() if before.get(name) != when} == {
         f"{LAST}/{stage}" for stage in stopped_before
     }

@@ -6,13 +6,12 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from parc.character import humanoid
-from parc.cli.base_command import Command
+from parc.cli.character_option import OfCharacter
 from parc.report.release_run import ReleaseSettings, release_run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(Command):
+class Release(OfCharacter):
     """The models of a finished run as a folder like the box: float16 weights with hashes, recorded motions, numbers, a figure."""
 
     folder: Annotated[Path, tyro.conf.Positional]
@@ -29,5 +28,5 @@ class Release(Command):
 
     def run(self) -> dict[str, Any]:
         settings = ReleaseSettings(self.tracker, self.minutes)
-        told = release_run(self.folder, self.out, humanoid(), settings, self.card)
+        told = release_run(self.folder, self.out, self.body(self.folder), settings, self.card)
         return {"out": str(self.out), "motions": told["motions"]["clips"], "files": sorted(told["files"])}
