@@ -110,7 +110,7 @@ def test_blend_coefficients():
         Blend(until=0.0)
 
 
-def test_the_past_is_ignored_only_where_the_ground_of_the_next_steps_is_uneven():
+def test_the_past_is_ignored_only_where_the_ground_of_the_next_steps_is_uneven_or_the_body_stands():
     grid = HeightmapGrid()
     x, y = grid_points(grid).unbind(-1)
     ahead = 0.3 * ((x > 0.8) & (y.abs() < 0.4)) / 3
@@ -118,13 +118,16 @@ def test_the_past_is_ignored_only_where_the_ground_of_the_next_steps_is_uneven()
     heights = torch.stack([0 * x, ahead, ahead, beside, 4 * ahead]) - 0.3
     direction = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     torch.testing.assert_close(unevenness(heights, direction, grid), torch.tensor([0.0, 0.3, 0.0, 0.0, 1.2]))
-    rows = Blend().row_coefficients(Blend().coefficients(5), heights, direction, grid)[:, :, 0, 0]
-    share = torch.tensor([0.0, 0.75, 0.0, 0.0, 1.0])
-    torch.testing.assert_close(rows, Blend().coefficients(5)[:, None] * share)
+    walks, slows, stands = (torch.tensor([[0.0, 0.0, 0.9], [speed / 30, 0.0, 0.9]]).expand(5, 2, 3) for speed in (1.0, 0.6, 0.0))
+    for past, share in ((walks, [0.0, 0.75, 0.0, 0.0, 1.0]), (slows, [0.25, 0.75, 0.25, 0.25, 1.0]), (stands, [1.0] * 5)):
+        rows = Blend().row_coefficients(Blend().coefficients(5), past, heights, direction, grid)[:, :, 0, 0]
+        torch.testing.assert_close(rows, Blend().coefficients(5)[:, None] * torch.tensor(share))
     assert Blend().mixed(5) == (True, True, False, False, False) and PAPER_BLEND.uneven == 0
     assert Blend(uneven=0.0).mixed(5) == (False, True, False, False, False)
     with pytest.raises(SettingsError, match="level ground"):
         Blend(level=0.5)
+    with pytest.raises(SettingsError, match="slow is up to"):
+        Blend(slow=0.9)
 
 
 def test_blend_is_the_papers_formula():

@@ -21,12 +21,12 @@ from parc.character.kinematics import BodyPose
 from parc.dataset.clip import Clip
 from parc.errors import DatasetError
 from parc.generate.data.gait_odds import GaitOdds, gait_counts
+from parc.generate.model.canonical_frame import FPS
 from parc.generate.model.prefix_transformer import PAST_FRAMES
 from parc.motion.frame_state import FrameState
 from parc.motion.motion_edits import mirror, sample
 from parc.terrain.terrain import Terrain, TerrainBatch
 
-FPS = 30.0
 MADE = "generated"
 """skill of motions that a generator made"""
 STILL_COUNTS = 0.03

@@ -6,9 +6,10 @@ s = 0.65 throughout is the paper's. Annealing s from 1 to 0 over the sampler's s
 sample is still noise and joins it smoothly to the past while the details form.
 
 What is ignored is lost: without the past at the first step, a walk takes up another stride in every window. It shuffles, falters,
-and is slower than asked. So where the ground of the next steps is level, and there is nothing to choose, the past is always seen:
+and is slower than asked. So who walks on where the ground of the next steps is level, and there is nothing to choose, always sees
+the past. Who stands does not: a past of standing is gone on with by standing, and it would take seconds to set off.
 
-    s_row = s * unevenness of the ground ahead, 0 (level) to 1
+    s_row = s * the larger of: unevenness of the ground ahead, 0 (level) to 1; slowness of the past, 0 (walks) to 1 (stands)
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from parc.errors import SettingsError
-from parc.generate.model.canonical_frame import HEIGHT_LIMIT
+from parc.generate.model.canonical_frame import FPS, HEIGHT_LIMIT
 from parc.terrain.heightmap import HeightmapGrid, grid_points
 
 BEHIND, AHEAD, BESIDE = -0.3, 1.6, 0.5
@@ -38,6 +39,10 @@ class Blend:
     """m that the ground of the next steps may go up and down (`unevenness`) for s to be 0 there"""
     uneven: float = 0.35
     """m from which on s is whole; 0: everywhere, as in the paper"""
+    slow: float = 0.3
+    """m/s of the past's root up to which s is whole on level ground too"""
+    walks: float = 0.7
+    """m/s of the past's root from which on the ground alone decides"""
 
     def __post_init__(self) -> None:
         if not 0 < self.until <= 1:
@@ -46,6 +51,8 @@ class Blend:
             raise SettingsError(f"the blending coefficient runs from {self.start} to {self.end}, expected numbers from 0 to 1")
         if self.uneven and not 0 <= self.level < self.uneven:
             raise SettingsError(f"level ground is up to {self.level} m and uneven from {self.uneven} m, expected rising numbers")
+        if not 0 <= self.slow < self.walks:
+            raise SettingsError(f"slow is up to {self.slow} m/s and walking from {self.walks} m/s, expected rising numbers")
 
     @classmethod
     def constant(cls, s: float) -> "Blend":
@@ -60,13 +67,18 @@ class Blend:
         progress = (torch.arange(steps) / ramp).clamp_max(1.0)
         return (self.start + (self.end - self.start) * progress).to(device=device, dtype=torch.float32)
 
-    def row_coefficients(self, coefficients: Tensor, heightmap: Tensor, direction: Tensor, grid: HeightmapGrid) -> Tensor:
+    def row_coefficients(
+        self, coefficients: Tensor, past_root: Tensor, heightmap: Tensor, direction: Tensor, grid: HeightmapGrid
+    ) -> Tensor:
         """[S, B, 1, 1] s of every step and row, from s of every step [S].
 
-        Heightmap [B, 31, 31] and direction [B, 2] as the network reads them.
+        Root of the past frames [B, 2, 3], heightmap [B, 31, 31] and direction [B, 2] as the network reads them.
         """
-        share = (unevenness(heightmap, direction, grid) - self.level) / (self.uneven - self.level)
-        return coefficients.view(-1, 1, 1, 1) * share.clamp(0, 1).view(1, -1, 1, 1)
+        uneven = (unevenness(heightmap, direction, grid) - self.level) / (self.uneven - self.level)
+        speed = (past_root[:, -1, :2] - past_root[:, 0, :2]).norm(dim=-1) * FPS
+        slowness = (self.walks - speed) / (self.walks - self.slow)
+        share = torch.maximum(uneven, slowness).clamp(0, 1)
+        return coefficients.view(-1, 1, 1, 1) * share.view(1, -1, 1, 1)
 
     def mixed(self, steps: int) -> tuple[bool, ...]:
         """Which steps need both branches: those whose s is neither 0 nor, in every row, 1."""

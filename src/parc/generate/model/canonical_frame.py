@@ -16,6 +16,8 @@ from parc.motion.frame_state import FrameState
 from parc.terrain.heightmap import HeightmapGrid, relative_heightmap, sample_heightmap
 from parc.terrain.terrain import TerrainBatch
 
+FPS = 30.0
+"""frames a second of all motions that a generator reads and makes"""
 HEIGHT_LIMIT = 3.0
 """m above and below the root beyond which the ground looks all the same"""
 

@@ -158,7 +158,8 @@ class Generator(nn.Module):
             blend = self.blend_of(blend)
             coefficients, mixed = blend.coefficients(len(plan), heightmap.device), blend.mixed(len(plan))
             if blend.uneven:
-                coefficients = blend.row_coefficients(coefficients, heightmap, target[:, :2], self.settings.grid)
+                root = past[..., self.layout.slices["root_pos"]]
+                coefficients = blend.row_coefficients(coefficients, root, heightmap, target[:, :2], self.settings.grid)
         return self.denoise_window(past, heightmap, target, noise, coefficients, plan, self.level_embeddings(plan), mixed)
 
     def level_embeddings(self, plan: SamplerPlan) -> list[list[Tensor]]:

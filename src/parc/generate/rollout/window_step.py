@@ -110,7 +110,8 @@ class WindowStep:
         past, heightmap, target = self._describing(start.past, start.past_pose, start.terrain, start.aim, start.pace)
         s = coefficients
         if self._blend.uneven:
-            rows = self._blend.row_coefficients(s, heightmap, target[:, :2], self.generator.settings.grid)
+            root = past[..., self.generator.layout.slices["root_pos"]]
+            rows = self._blend.row_coefficients(s, root, heightmap, target[:, :2], self.generator.settings.grid)
             s = torch.where(start.has_past > 0, rows, s.view(-1, 1, 1, 1))  # without a past there is nothing to blend
         features = self.generator.denoise_window(past, heightmap, target, noise, s, self.plan, embeddings, self._mixed)
         frames = self._decoding(features, start.past, planned)

@@ -109,7 +109,8 @@ class StudentTrainer(GeneratorTrainer):
                 continue
             heightmap, target = window.heightmap[rows], window.target[rows]
             if follows_ground:
-                blend = self._blend.row_coefficients(blend, heightmap, target[:, :2], teacher.settings.grid)
+                root = past[rows][..., teacher.layout.slices["root_pos"]]
+                blend = self._blend.row_coefficients(blend, root, heightmap, target[:, :2], teacher.settings.grid)
             answers.append(
                 teacher.denoise_window(past[rows], heightmap, target, noise[rows], blend, plan, self._teacher_levels, mixed)
             )
