@@ -30,9 +30,9 @@ from parc.plan.crossing.get_up import GetUpSettings
 from parc.plan.crossing.reflex_crossings import ReflexSettings
 from parc.terrain import Terrain
 
-AHEAD = TerrainPath(torch.tensor([[0.8, 0.8, 0.0], [2.4, 0.8, 0.0], [3.8, 0.8, 0.0]]))
-FLAT = [TestCase("development", "boxes", k, Terrain.flat((12, 5)), AHEAD) for k in range(2)]
-"""three metres straight ahead, twice"""
+AHEAD = TerrainPath(torch.tensor([[0.8, 0.8, 0.0], [2.4, 0.8, 0.0], [6.2, 0.8, 0.0]]))
+FLAT = [TestCase("development", "boxes", k, Terrain.flat((18, 5)), AHEAD) for k in range(2)]
+"""five metres and a half straight ahead, twice"""
 WALKING = CrossingTest(runs=2, reflex=ReflexSettings(every=5))
 BRIEF = CrossingTest(runs=2, reflex=ReflexSettings(every=6, windows=1, stuck=0.6, seconds=1.0), terrains_at_once=1)
 """for models that know nothing"""

@@ -105,20 +105,20 @@ def test_a_student_of_an_equal_student_has_nothing_to_learn(teacher, table) -> N
 def test_it_learns_and_goes_on_after_a_stop_as_if_there_had_been_none(teacher, walk, tmp_path) -> None:
     settings = TrainSettings(steps=12, step=replace(STEP, batch=4), log_steps=1)
     how = StudentSettings(1)
-    whole = train_generator(settings, [walk], tmp_path / "whole", teacher=teacher, student=how)
+    whole = train_generator(settings, [walk], tmp_path / "whole", humanoid(), teacher=teacher, student=how)
     rows = [row["reconstruction"] for row in read_metrics(tmp_path / "whole" / METRICS_FILE)]
     assert sum(rows[-4:]) < 0.92 * sum(rows[:4])
     assert whole.settings.one_branch and whole.schedule == FlowSchedule(1) and whole.settings.network == NETWORK
     assert torch.equal(whole.mean, teacher.mean)
-    train_generator(settings, [walk], tmp_path / "cut", stop_after=5, teacher=teacher, student=how)
-    train_generator(settings, [walk], tmp_path / "cut", teacher=teacher, student=how)
+    train_generator(settings, [walk], tmp_path / "cut", humanoid(), stop_after=5, teacher=teacher, student=how)
+    train_generator(settings, [walk], tmp_path / "cut", humanoid(), teacher=teacher, student=how)
     files = [(tmp_path / name / GENERATOR_FILE).read_bytes() for name in ("whole", "cut")]
     assert files[0] == files[1]
     with torch.no_grad():
         teacher.network.frame_out.bias.add_(0.1)
     for other in ({"teacher": teacher, "student": how}, {"teacher": whole, "student": how}, {}):
         with pytest.raises(SettingsError, match="other settings"):
-            train_generator(settings, [walk], tmp_path / "cut", **other)
+            train_generator(settings, [walk], tmp_path / "cut", humanoid(), **other)
 
 
 def test_own_rollouts_of_a_student_take_its_steps_in_its_branch(teacher, table) -> None:

@@ -173,7 +173,7 @@ def test_what_has_no_meaning_is_a_dash_to_a_person_and_null_to_a_machine(walks: 
     assert main(["metrics", *files]) == 0
     told = capsys.readouterr().out
     assert "nan" not in told and "fwd -" in told
-    assert next(line for line in told.splitlines() if "foot_f1" in line).split()[1] == "-"
+    assert "foot_f1" in told[told.index("nothing to measure in them") :]
     assert main(["metrics", *files, "--json"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert result["mean"]["foot_f1"] is None and result["each"][0]["fwd"] is None
